@@ -1,0 +1,34 @@
+# Two commands: `make demo` runs the main job for real, `make test` passes the tests.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check bench weights clean
+.DELETE_ON_ERROR:
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[local,openai,dev]'
+	touch $@
+
+weights: $(READY) ## the models of the demo and the tests, once, checked by SHA-256
+	$(BIN)/python scripts/fetch_weights.py qwen2.5-coder-0.5b smollm2-135m
+
+demo: weights
+	$(BIN)/python scripts/demo.py
+
+test: weights
+	$(BIN)/pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: weights
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

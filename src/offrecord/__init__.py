@@ -1,0 +1,1 @@
+"""Measure what LLM agents say in public against what they say off the record."""

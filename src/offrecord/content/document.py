@@ -1,0 +1,184 @@
+"""The one loader for content: scenarios, channels, protocols, instruments.
+
+A document is a UTF-8 file. Markdown has YAML front matter between two `---` lines and
+then sections, each under a `## name` heading; plain YAML is all front matter. The file
+stem is the id unless the front matter names one. Nothing in a document is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from offrecord.records import OffrecordError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LARGEST = 1_000_000  # bytes; a content file is a few kilobytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One content file, read and split, not yet validated."""
+
+    path: Path
+    id: str
+    version: int
+    hash: str
+    """SHA-256 of the file's text (line ends normalised), 16 hexadecimal characters."""
+    front: Mapping[str, Any]
+    """The front matter without id and version."""
+    sections: Mapping[str, str]
+    """Section name to text, comments and outer blank lines removed."""
+
+    @property
+    def stamp(self) -> str:
+        """`id@version:hash`, as it goes into logs."""
+        return f"{self.id}@{self.version}:{self.hash}"
+
+    def section(self, name: str) -> str:
+        """The text of a section.
+
+        Raises:
+            OffrecordError: If the document has no such section, or an empty one.
+        """
+        text = self.sections.get(name, "")
+        if not text:
+            raise OffrecordError(
+                f"{self.path}: section '## {name}' is missing or empty"
+            )
+        return text
+
+    def only_sections(self, *allowed: str) -> None:
+        """Refuse sections that nobody would read.
+
+        Raises:
+            OffrecordError: If a section is not among those allowed.
+        """
+        for name in self.sections:
+            if name not in allowed:
+                known = ", ".join(allowed) or "none"
+                raise OffrecordError(
+                    f"{self.path}: unknown section '## {name}' (known: {known})"
+                )
+
+    def validate(self, model: type[Model]) -> Model:
+        """The front matter as a strict model.
+
+        Raises:
+            OffrecordError: Naming the file and the first field that is wrong.
+        """
+        try:
+            return model.model_validate(dict(self.front))
+        except ValidationError as error:
+            raise OffrecordError(f"{self.path}: {first_fault(error)}") from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first fault of a validation as one line: where and what."""
+    fault = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in fault["loc"]) or "file"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"field '{where}': {message}".replace("\n", " ")
+
+
+def data_folder(name: str) -> Path:
+    """The folder of content that ships with the package, e.g. `channels`."""
+    return Path(str(resources.files("offrecord.content") / "data" / name))
+
+
+def read_document(path: Path) -> Document:
+    """Read one content file.
+
+    Args:
+        path: A `.md`, `.yaml` or `.yml` file.
+
+    Raises:
+        OffrecordError: If it cannot be read, naming file and reason.
+    """
+    text = _read_text(path)
+    if path.suffix == ".md":
+        front, body = _split_front_matter(path, text)
+    elif path.suffix in {".yaml", ".yml"}:
+        front, body = _mapping(path, text), ""
+    else:
+        raise OffrecordError(f"{path}: content files end in .md or .yaml")
+    identity = front.pop("id", path.stem)
+    version = front.pop("version", 1)
+    if not isinstance(identity, str) or not re.fullmatch(r"[a-z0-9][\w-]*", identity):
+        raise OffrecordError(
+            f"{path}: field 'id': use lower-case letters, digits, _ and -"
+        )
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise OffrecordError(f"{path}: field 'version': use a whole number from 1")
+    return Document(
+        path=path,
+        id=identity,
+        version=version,
+        hash=hashlib.sha256(text.encode()).hexdigest()[:16],
+        front=front,
+        sections=_sections(path, body),
+    )
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise OffrecordError(f"{path}: larger than {_LARGEST} bytes")
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise OffrecordError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise OffrecordError(f"{path}: not UTF-8 text") from None
+    except OSError as error:
+        raise OffrecordError(f"{path}: {error.strerror}") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _split_front_matter(path: Path, text: str) -> tuple[dict[str, Any], str]:
+    match = re.match(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", text, re.DOTALL | re.M)
+    if match is None:
+        raise OffrecordError(f"{path}: no front matter (YAML between two '---' lines)")
+    return _mapping(path, match.group(1)), text[match.end() :]
+
+
+def _mapping(path: Path, text: str) -> dict[str, Any]:
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" (line {mark.line + 1})" if mark else ""
+        problem = getattr(error, "problem", None) or "cannot be read"
+        raise OffrecordError(f"{path}: YAML: {problem}{line}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise OffrecordError(f"{path}: YAML: expected 'name: value' pairs")
+    return value
+
+
+def _sections(path: Path, body: str) -> dict[str, str]:
+    body = _COMMENT.sub("", body)
+    headings = list(_HEADING.finditer(body))
+    lead = body[: headings[0].start()] if headings else body
+    if lead.strip():
+        raise OffrecordError(f"{path}: text before the first '## section' heading")
+    sections: dict[str, str] = {}
+    for index, heading in enumerate(headings):
+        following = headings[index + 1 :]
+        end = following[0].start() if following else len(body)
+        name = heading.group("name")
+        if name in sections:
+            raise OffrecordError(f"{path}: section '## {name}' stands twice")
+        sections[name] = body[heading.end() : end].strip()
+    return sections

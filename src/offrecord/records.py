@@ -1,0 +1,258 @@
+"""The vocabulary on one page: frozen value types that every stage shares.
+
+A **cell** is what is asked of whom under which condition, a **run** is one whole
+debate (one repeat of a cell), and an **elicitation** is one request for one output.
+A **stamp** names one elicitation completely; every request carries it, so that logs,
+slots, caches and the simulated population all know the same thing by the same key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+STAMP_KEY: Final = "offrecord"
+"""The key of a request's last message's metadata under which its stamp stands."""
+
+
+class OffrecordError(Exception):
+    """A fault of input that the user can mend: one line that says what and how."""
+
+
+class Kind(StrEnum):
+    """What a condition's relational context does to the target agent."""
+
+    BASELINE = "baseline"
+    ALIGNMENT = "alignment"
+    PERSONA = "persona"
+
+
+class Timing(StrEnum):
+    """Whether the relation lies in the past, in the future, or nowhere."""
+
+    NONE = "none"
+    HISTORICAL = "historical"
+    FUTURE = "future"
+
+
+class Role(StrEnum):
+    """The target feels the relational pressure, the partner is whom it concerns."""
+
+    TARGET = "target"
+    PARTNER = "partner"
+
+
+class Form(StrEnum):
+    """What kind of output is asked for."""
+
+    UTTERANCE = "utterance"
+    SURVEY = "survey"
+    INTERVIEW = "interview"
+
+
+class Status(StrEnum):
+    """What became of an elicitation; nothing but `ok` and `repaired` has a value.
+
+    `ok`, `empty`, `truncated`, `filtered` and `error` can be told from the reply;
+    `repaired`, `unclear` and `refusal` only from a parse of it.
+    """
+
+    OK = "ok"
+    REPAIRED = "repaired"
+    UNCLEAR = "unclear"
+    REFUSAL = "refusal"
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    FILTERED = "filtered"
+    ERROR = "error"
+
+
+class Ended(StrEnum):
+    """Why a run ended by itself. A run that was interrupted has none of these."""
+
+    COMPLETED = "completed"
+    NO_PUBLIC_TEXT = "no_public_text"
+    CONTEXT_OVERFLOW = "context_overflow"
+
+
+def digest(value: Any, length: int = 16) -> str:
+    """Hash a JSON value: the same for the same content, whatever the key order.
+
+    Args:
+        value: Anything that JSON can hold.
+        length: Number of hexadecimal characters kept.
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:length]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination of the design: the stratum of every statistic."""
+
+    model: str
+    """The target agent's model, as Inspect names it."""
+    partner: str
+    """The partner agent's model; the same as `model` unless a role fixes it."""
+    scenario: str
+    condition: str
+    kind: Kind
+    timing: Timing
+    protocol: str
+    factors: Mapping[str, str] = field(default_factory=dict)
+    """What varies beyond the named design: factor name to level."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The keys that tell two cells apart, as JSON."""
+        return {
+            "model": self.model,
+            "partner": self.partner,
+            "scenario": self.scenario,
+            "condition": self.condition,
+            "protocol": self.protocol,
+            "factors": dict(self.factors),
+        }
+
+    @property
+    def id(self) -> str:
+        """A hash of the identity."""
+        return digest(self.identity)
+
+    def run(self, repeat: int) -> str:
+        """The id of one run of this cell.
+
+        Args:
+            repeat: Which repeat, counted from 1 (an Inspect epoch).
+        """
+        return digest({**self.identity, "repeat": repeat})
+
+    def as_dict(self) -> dict[str, Any]:
+        """The cell spelled out, as the stamp and the log carry it."""
+        return {**self.identity, "kind": str(self.kind), "timing": str(self.timing)}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Cell:
+        """Read a cell back from a stamp.
+
+        Raises:
+            KeyError: If a key is missing.
+            ValueError: If kind or timing is none of the known ones.
+        """
+        return cls(
+            model=str(value["model"]),
+            partner=str(value["partner"]),
+            scenario=str(value["scenario"]),
+            condition=str(value["condition"]),
+            kind=Kind(value["kind"]),
+            timing=Timing(value["timing"]),
+            protocol=str(value["protocol"]),
+            factors={str(k): str(v) for k, v in value["factors"].items()},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """The full name of one elicitation."""
+
+    cell: Cell
+    repeat: int
+    """Counted from 1."""
+    round: int
+    """Counted from 1; one round is one turn of each agent."""
+    turn: int
+    """Counted from 1 over both agents: 1 to rounds x agents."""
+    agent: str
+    channel: str
+    form: Form
+    draw: int
+    """0 is the committed sample; 1..K are shadows."""
+
+    @property
+    def run(self) -> str:
+        """The id of the run."""
+        return self.cell.run(self.repeat)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The stamp as a message's metadata carries it."""
+        return {
+            "run": self.run,
+            "cell": self.cell.as_dict(),
+            "repeat": self.repeat,
+            "round": self.round,
+            "turn": self.turn,
+            "agent": self.agent,
+            "channel": self.channel,
+            "form": str(self.form),
+            "draw": self.draw,
+        }
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Stamp:
+        """Read a stamp back from a message's metadata.
+
+        Raises:
+            KeyError: If a key is missing.
+            ValueError: If a value is none of its vocabulary.
+        """
+        return cls(
+            cell=Cell.from_dict(value["cell"]),
+            repeat=int(value["repeat"]),
+            round=int(value["round"]),
+            turn=int(value["turn"]),
+            agent=str(value["agent"]),
+            channel=str(value["channel"]),
+            form=Form(value["form"]),
+            draw=int(value["draw"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a reply must answer to: known to providers and parsers, not to estimates."""
+
+    labels: tuple[str, str]
+    """The two decision labels, in the order shown to the agent."""
+    side: str
+    """The label that the speaker's own role favours."""
+    partner_side: str
+    """The label that the partner's role favours, in every agent's frame."""
+    role: Role
+    items: tuple[str, ...] = ()
+    """Survey item ids in the order shown; empty for an utterance."""
+    low: int = 0
+    high: int = 0
+    seed: int = 0
+    """The study's seed; only our own providers use it."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The frame as a message's metadata carries it, beside the stamp."""
+        return {
+            "labels": list(self.labels),
+            "side": self.side,
+            "partner_side": self.partner_side,
+            "role": str(self.role),
+            "items": list(self.items),
+            "low": self.low,
+            "high": self.high,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Frame:
+        """Read a frame back from a message's metadata."""
+        first, second = value["labels"]
+        return cls(
+            labels=(str(first), str(second)),
+            side=str(value["side"]),
+            partner_side=str(value["partner_side"]),
+            role=Role(value["role"]),
+            items=tuple(str(item) for item in value["items"]),
+            low=int(value["low"]),
+            high=int(value["high"]),
+            seed=int(value["seed"]),
+        )

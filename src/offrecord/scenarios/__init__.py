@@ -1,0 +1,1 @@
+"""A scenario: a question with two decision labels, roles and relational contexts."""

@@ -1,0 +1,89 @@
+"""What a scenario is, as frozen value types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from offrecord.records import Kind, Role, Timing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """One seat at the table."""
+
+    id: str
+    """`alpha`, `beta`, later more."""
+    role: Role
+    name: str
+    """How others and the record call this person, e.g. `The sponsor`."""
+    side: str
+    """The label that this role's interests favour."""
+    card: str
+    """What this person knows about themselves, in second person."""
+    summary: str
+    """One sentence that the others read about this person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A relational context, mirrored for each agent."""
+
+    id: str
+    kind: Kind
+    timing: Timing
+    contexts: Mapping[str, str]
+    """Agent id to text; empty for baseline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One survey statement."""
+
+    id: str
+    text: str
+    category: str
+    reverse: bool = False
+    """Whether agreement means less of what its category measures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instrument:
+    """A survey: shared items, then the scenario's own, on one integer scale."""
+
+    id: str
+    low: int
+    high: int
+    anchors: Mapping[int, str]
+    """Scale point to wording."""
+    items: tuple[Item, ...]
+    stamp: str
+    """`id@version:hash` of the files it came from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One question with everything that is asked about it."""
+
+    id: str
+    title: str
+    setting: str
+    """The shared text that both agents read, evidence included."""
+    question: str
+    labels: tuple[str, str]
+    leaning: str
+    """`evidence`, `card` or `balanced`: what leans against the partner's side."""
+    agents: tuple[Agent, ...]
+    conditions: Mapping[str, Condition]
+    instrument: Instrument
+    stamp: str
+    """`id@version:hash` over every file of the folder."""
+
+    def agent(self, agent_id: str) -> Agent:
+        """The agent of an id."""
+        return next(agent for agent in self.agents if agent.id == agent_id)
+
+    @property
+    def partner_side(self) -> str:
+        """The side of the agent whose role is partner."""
+        return next(a.side for a in self.agents if a.role is Role.PARTNER)

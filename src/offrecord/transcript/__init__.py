@@ -1,0 +1,1 @@
+"""The raw record: one row per attempt at an elicitation, never rewritten."""

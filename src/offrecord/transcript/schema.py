@@ -1,0 +1,64 @@
+"""The interchange: the declared columns of `transcripts.parquet`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+TRANSCRIPT_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
+    "study": pl.String,
+    "run": pl.String,
+    "model": pl.String,
+    "partner": pl.String,
+    "scenario": pl.String,
+    "condition": pl.String,
+    "kind": pl.String,
+    "timing": pl.String,
+    "protocol": pl.String,
+    "factors": pl.String,  # JSON object, name to level, sorted
+    "repeat": pl.Int32,
+    "round": pl.Int32,
+    "turn": pl.Int32,
+    "agent": pl.String,
+    "agent_model": pl.String,
+    "role": pl.String,
+    "side": pl.String,  # the label that this agent's role favours
+    "partner_side": pl.String,  # the label that the partner's role favours
+    "labels": pl.List(pl.String),
+    "channel": pl.String,
+    "audience": pl.List(pl.String),
+    "form": pl.String,
+    "instrument": pl.String,  # id@version:hash, surveys only
+    "draw": pl.Int32,
+    "attempt": pl.Int32,  # which attempt at this run, from 1
+    "ended": pl.String,  # why this attempt ended by itself; null if interrupted
+    "transport_retries": pl.Int32,
+    "text": pl.String,  # the raw reply as received, reasoning blocks included
+    "reasoning": pl.String,
+    "status": pl.String,  # what came back: ok, empty, truncated, filtered, error
+    "stop_reason": pl.String,
+    "structured": pl.Boolean,  # the survey came under a schema
+    "constrained": pl.Boolean,  # the label came under a grammar
+    "prompt_hash": pl.String,
+    "history_hash": pl.String,
+    "provider": pl.String,
+    "model_answered": pl.String,
+    "settings": pl.String,  # JSON object of the generation settings sent
+    "input_tokens": pl.Int64,  # all of them, cached ones included
+    "cached_tokens": pl.Int64,
+    "output_tokens": pl.Int64,
+    "started": pl.Datetime("us", "UTC"),
+    "seconds": pl.Float64,
+    "uuid": pl.String,  # of the sample or source record
+    "log": pl.String,  # file it came from, relative to the study or source
+}
+"""Column to type, in order. A missing value is null, never a stand-in."""
+
+ROW_KEY: Final = ("run", "attempt", "turn", "agent", "channel", "form", "draw")
+"""What names one row within a study, in every table keyed to the transcript."""
+
+
+def empty_transcript() -> pl.DataFrame:
+    """A transcript without rows."""
+    return pl.DataFrame(schema=TRANSCRIPT_SCHEMA)
