@@ -1,0 +1,165 @@
+"""A study folder's files: read with clear errors, written whole, renamed into place.
+
+A reader of the folder sees the old file or the new one, never a part of either.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import polars as pl
+
+from offrecord.records import OffrecordError
+from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+
+TRANSCRIPT_FILE: Final = "transcripts.parquet"
+STUDY_FILE: Final = "study.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an importer makes of a source: rows, facts, and what it could not use."""
+
+    transcript: pl.DataFrame
+    """One row per attempt at an elicitation, in `TRANSCRIPT_SCHEMA`."""
+    facts: Mapping[str, Any]
+    """The content of study.json. Later stages read from it `rounds` (planned turns
+    per run and agent), `channels` (the spoken one first), `attempts` (run id to
+    number) and `instruments` (stamp to `items`, `low`, `high`)."""
+    left_out: tuple[str, ...]
+    """One line for each thing that could not be read: where, and why."""
+
+
+def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
+    """Write the raw record of a study.
+
+    Args:
+        study: The study's folder, made where it is absent.
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+
+    Raises:
+        OffrecordError: If the columns are not those declared, or nothing can be
+            written there.
+    """
+    if transcript.schema != pl.Schema(TRANSCRIPT_SCHEMA):
+        raise OffrecordError("transcript: columns differ from the declared schema")
+    write_table(study / TRANSCRIPT_FILE, transcript)
+
+
+def read_transcript(study: Path) -> pl.DataFrame:
+    """Read the raw record of a study.
+
+    Raises:
+        OffrecordError: If there is none, or it is not a transcript.
+    """
+    transcript = read_table(study / TRANSCRIPT_FILE)
+    absent = [name for name in TRANSCRIPT_SCHEMA if name not in transcript.columns]
+    if absent:
+        raise OffrecordError(
+            f"{study / TRANSCRIPT_FILE}: no column '{absent[0]}'; import it again"
+        )
+    try:
+        declared = pl.Schema(TRANSCRIPT_SCHEMA)
+        return transcript.select(declared.names()).cast(declared)
+    except pl.exceptions.PolarsError as error:
+        raise OffrecordError(
+            f"{study / TRANSCRIPT_FILE}: {_line(error)}; import it again"
+        ) from None
+
+
+def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
+    """Write what came back from a study: versions, attempts, what was left out.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    text = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(study / STUDY_FILE, text)
+
+
+def read_study_json(study: Path) -> dict[str, Any]:
+    """Read what came back from a study.
+
+    Raises:
+        OffrecordError: If there is no such file, or it is not a JSON object.
+    """
+    path = study / STUDY_FILE
+    try:
+        facts = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise _absent(path) from None
+    except OSError as error:
+        raise OffrecordError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise OffrecordError(f"{path}: not JSON; import the study again") from None
+    if not isinstance(facts, dict):
+        raise OffrecordError(f"{path}: not a JSON object; import the study again")
+    return facts
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write one text file as UTF-8, its folder made where it is absent.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    _replace(path, lambda file: file.write(text.encode()))
+
+
+def write_table(path: Path, table: pl.DataFrame) -> None:
+    """Write one Parquet file, its folder made where it is absent.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    _replace(
+        path,
+        lambda file: table.write_parquet(file, compression="zstd", compression_level=1),
+    )
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read one Parquet file.
+
+    Raises:
+        OffrecordError: If there is none, or it is not Parquet.
+    """
+    try:
+        return pl.read_parquet(path.read_bytes())
+    except FileNotFoundError:
+        raise _absent(path) from None
+    except OSError as error:
+        raise OffrecordError(f"{path}: {error.strerror}") from None
+    except pl.exceptions.PolarsError as error:
+        raise OffrecordError(f"{path}: cannot be read ({_line(error)})") from None
+
+
+def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write beside the target, so that the rename stays on one file system."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            write(file)
+        part.replace(path)
+    except OSError as error:
+        raise OffrecordError(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def _absent(path: Path) -> OffrecordError:
+    return OffrecordError(
+        f"{path}: no such file; make the study with 'offrecord run' or 'import' first"
+    )
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
