@@ -18,6 +18,9 @@ from typing import Any, Final
 STAMP_KEY: Final = "offrecord"
 """The key of a request's last message's metadata under which its stamp stands."""
 
+FRAME_KEY: Final = "frame"
+"""The key beside it under which the request's frame stands."""
+
 
 class OffrecordError(Exception):
     """A fault of input that the user can mend: one line that says what and how."""

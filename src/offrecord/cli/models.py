@@ -1,0 +1,32 @@
+"""`offrecord models`: the embedded models that are known by name."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.group(name="models")
+def models() -> None:
+    """Weights of the embedded model."""
+
+
+@models.command(name="list")
+def list_models() -> None:
+    """Name the known models and say which are here."""
+    from offrecord.providers.weights import known_models, models_folder
+
+    for model in known_models().values():
+        here = (models_folder() / model.file).is_file()
+        size = f"{model.size / 1e6:.0f} MB"
+        state = "fetched" if here else "not fetched"
+        click.echo(f"{model.name:<20}  {size:>7}  {model.licence}  {state}")
+        click.echo(f"    {model.good_for}")
+
+
+@models.command()
+@click.argument("name")
+def fetch(name: str) -> None:
+    """Fetch the model NAME from the Hugging Face Hub and check its SHA-256."""
+    from offrecord.providers.weights import fetch
+
+    click.echo(fetch(name))

@@ -1,0 +1,237 @@
+"""llama.cpp in the process: one engine per model file and settings, loaded when asked.
+
+The engine is llama.cpp's own server behind `xllamacpp`, called directly. It reuses the
+longest common prefix of a slot's last prompt and keeps replaced prompts in memory, so
+that the next run of a cell finds its system prompt again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import secrets
+import threading
+import urllib.request
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from offrecord.providers.slots import SlotTable
+from offrecord.records import OffrecordError
+
+ANY_SLOT = -1
+"""The slot number that leaves the choice to llama.cpp."""
+
+_PROMPT_CACHE_MIB = 1024  # memory for prompts that were replaced in their slot
+_SILENT = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """What an engine is loaded with; equal settings share one engine."""
+
+    path: Path
+    name: str
+    """What the engine calls its model in every reply."""
+    slots: int
+    context: int
+    """Tokens per slot, prompt and reply together."""
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What the engine made of one request."""
+
+    text: str
+    reasoning: str
+    finish: str
+    """`stop`, `length`, or `context` where the prompt or the reply did not fit."""
+    slot: int
+    """The slot it was pinned to, or `ANY_SLOT`."""
+    prompt_tokens: int
+    cached_tokens: int
+    """How many of the prompt's tokens were still in the slot."""
+    output_tokens: int
+    raw: Mapping[str, Any]
+    """The engine's last words: usage and timings, or its error."""
+
+
+class Engine:
+    """One loaded model.
+
+    Raises:
+        OffrecordError: If xllamacpp is missing or the file cannot be loaded.
+    """
+
+    def __init__(self, settings: EngineSettings) -> None:
+        try:
+            import xllamacpp
+        except ImportError:
+            raise OffrecordError(
+                "the embedded model needs llama.cpp: pip install 'offrecord[local]'"
+            ) from None
+        self.settings = settings
+        self._slots = SlotTable(settings.slots)
+        self._workers = anyio.CapacityLimiter(settings.slots)
+        # The server also listens on the loopback interface; nobody else gets in.
+        self._secret = secrets.token_urlsafe()
+        params = xllamacpp.CommonParams()
+        params.model.path = str(settings.path)
+        params.model_alias = {settings.name}
+        params.n_parallel = settings.slots
+        params.n_ctx = settings.slots * settings.context
+        params.ctx_shift = False  # a prompt that does not fit fails, it is not trimmed
+        params.cpuparams.n_threads = settings.threads
+        params.cpuparams_batch.n_threads = settings.threads
+        params.cache_ram_mib = _PROMPT_CACHE_MIB
+        params.verbosity = _SILENT
+        params.api_keys = [self._secret]
+        params.ui = False
+        try:
+            self._server = xllamacpp.Server(params)
+        except RuntimeError:
+            raise OffrecordError(
+                f"{settings.path}: llama.cpp cannot load this file: it is damaged, too "
+                "large for this machine, or of a kind that this xllamacpp does not know"
+            ) from None
+
+    async def complete(
+        self, request: Mapping[str, Any], key: Hashable | None = None
+    ) -> Completion:
+        """Answer one chat request.
+
+        Args:
+            request: An OpenAI-style chat request with llama.cpp's extensions.
+            key: Whose slot to use; None leaves the choice to llama.cpp.
+
+        Raises:
+            RuntimeError: If llama.cpp refuses the request, with its reason.
+        """
+        holding: AbstractAsyncContextManager[int] = (
+            nullcontext(ANY_SLOT) if key is None else self._slots.hold(key)
+        )
+        async with holding as slot:
+            stop = threading.Event()
+            try:
+                chunks = await anyio.to_thread.run_sync(
+                    self._stream,
+                    {**request, "id_slot": slot},
+                    stop,
+                    abandon_on_cancel=True,
+                    limiter=self._workers,
+                )
+            finally:
+                stop.set()  # a cancelled request ends at its next token
+        return _completion(chunks, slot, self.settings.context)
+
+    def prompt_tokens(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """The tokens of a conversation under the model's own template."""
+        rendered = self._ask("/apply-template", {"messages": list(messages)})
+        answer = self._ask(
+            "/tokenize",
+            {"content": rendered["prompt"], "add_special": True, "parse_special": True},
+        )
+        return [int(token) for token in answer["tokens"]]
+
+    def _stream(
+        self, request: dict[str, Any], stop: threading.Event
+    ) -> list[dict[str, Any]]:
+        chunks: list[dict[str, Any]] = []
+
+        def receive(chunk: dict[str, Any]) -> bool:
+            chunks.append(chunk)
+            return stop.is_set()
+
+        streamed = {"stream": True, "stream_options": {"include_usage": True}}
+        self._server.handle_chat_completions({**request, **streamed}, receive)
+        return chunks
+
+    def _ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        request = urllib.request.Request(
+            self._server.listening_address + path,
+            data=json.dumps(body).encode(),
+            headers={
+                "Authorization": f"Bearer {self._secret}",
+                "Content-Type": "application/json",
+            },
+        )
+        with urllib.request.urlopen(request, timeout=60) as response:
+            answer: dict[str, Any] = json.load(response)
+        return answer
+
+
+def _completion(
+    chunks: Sequence[Mapping[str, Any]], slot: int, context: int
+) -> Completion:
+    text: list[str] = []
+    reasoning: list[str] = []
+    finish = ""
+    last: Mapping[str, Any] = {}
+    for chunk in chunks:
+        if error := chunk.get("error"):
+            return _refusal(error, slot)
+        for choice in chunk["choices"]:
+            delta = choice["delta"]
+            text.append(delta.get("content") or "")
+            reasoning.append(delta.get("reasoning_content") or "")
+            finish = choice["finish_reason"] or finish
+        if "usage" in chunk:
+            last = chunk
+    if not last:
+        raise RuntimeError("llama.cpp ended a reply without its usage")
+    usage = last["usage"]
+    if finish == "length" and usage["total_tokens"] >= context:
+        finish = "context"
+    return Completion(
+        text="".join(text),
+        reasoning="".join(reasoning),
+        finish=finish,
+        slot=slot,
+        prompt_tokens=usage["prompt_tokens"],
+        cached_tokens=usage["prompt_tokens_details"]["cached_tokens"],
+        output_tokens=usage["completion_tokens"],
+        raw=last,
+    )
+
+
+def _refusal(error: Mapping[str, Any], slot: int) -> Completion:
+    if error.get("type") != "exceed_context_size_error":
+        raise RuntimeError(f"llama.cpp refused a request: {error.get('message')}")
+    return Completion(
+        text="",
+        reasoning="",
+        finish="context",
+        slot=slot,
+        prompt_tokens=error["n_prompt_tokens"],
+        cached_tokens=0,
+        output_tokens=0,
+        raw={"error": dict(error)},
+    )
+
+
+_engines: dict[EngineSettings, Engine] = {}
+_loading = threading.Lock()
+
+
+def engine_for(settings: EngineSettings) -> Engine:
+    """The engine with these settings, loaded if it is not yet; blocks meanwhile.
+
+    Raises:
+        OffrecordError: If it cannot be loaded.
+    """
+    with _loading:
+        if settings not in _engines:
+            _engines[settings] = Engine(settings)
+        return _engines[settings]
+
+
+@atexit.register
+def close_engines() -> None:
+    """Let go of every loaded engine and its memory."""
+    _engines.clear()
