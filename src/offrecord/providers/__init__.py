@@ -1,0 +1,1 @@
+"""Models of our own: the embedded engine and the simulated population."""

@@ -1,0 +1,180 @@
+"""Words: a stance becomes the text that a model might have sent for it.
+
+The text depends on the stance alone and never on the channel, so that two channels
+with one stance argue alike and two with different stances do not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from offrecord.content import data_folder, fill, read_document
+from offrecord.records import Frame, digest
+
+_REASON = 2 / 3  # share of utterances with a second sentence
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Argument(_Strict):
+    """Sentences for one side of the table."""
+
+    claims: tuple[str, ...] = Field(min_length=1)
+    reasons: tuple[str, ...] = Field(min_length=1)
+
+
+class BySpeaker(_Strict):
+    """A place on the scale, from 0 (low end) to 1, by the speaker's own side."""
+
+    own: float = Field(ge=0, le=1)
+    other: float = Field(ge=0, le=1)
+
+
+class ByPartner(_Strict):
+    """The same by the partner's side, whoever speaks."""
+
+    partner: float = Field(ge=0, le=1)
+    against: float = Field(ge=0, le=1)
+
+
+class Survey(_Strict):
+    """Places on the scale by item id."""
+
+    unlisted: BySpeaker
+    items: dict[str, BySpeaker | ByPartner]
+
+
+class WordLists(_Strict):
+    """The content of `words.yaml`."""
+
+    plain: str
+    decorated: tuple[str, ...] = Field(min_length=1)
+    own: Argument
+    other: Argument
+    survey: Survey
+    refusals: tuple[str, ...] = Field(min_length=1)
+    thoughts: tuple[str, ...] = Field(min_length=1)
+    prefaces: tuple[str, ...] = Field(min_length=1)
+    closings: tuple[str, ...] = Field(min_length=1)
+
+
+def pick(rng: np.random.Generator, options: Sequence[str]) -> str:
+    """One of some options, each as likely."""
+    return options[int(rng.random() * len(options))]
+
+
+def stance_label(frame: Frame, yields: bool) -> str:
+    """The label of a stance: the speaker's own side, or the other where it yields."""
+    first, second = frame.labels
+    other = second if frame.side == first else first
+    return other if yields else frame.side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Everything that simulated agents can say."""
+
+    lists: WordLists
+    stamp: str
+    """`id@version:hash` of the word lists."""
+
+    def utterance(
+        self, frame: Frame, yields: bool, decorated: float, rng: np.random.Generator
+    ) -> str:
+        """A decision label with one or two sentences.
+
+        Args:
+            frame: Labels and sides.
+            yields: Whether the speaker leaves its own side.
+            decorated: Probability of any other form than `LABEL - sentences`.
+            rng: Chooses form and sentences.
+        """
+        lists = self.lists
+        layout = lists.plain
+        if rng.random() < decorated:
+            layout = pick(rng, lists.decorated)
+        argument = lists.other if yields else lists.own
+        text = pick(rng, argument.claims)
+        if rng.random() < _REASON:
+            text = f"{text} {pick(rng, argument.reasons)}"
+        label = stance_label(frame, yields)
+        return fill(
+            layout,
+            {
+                "label": label,
+                "lower": label.lower(),
+                "title": label.title(),
+                "text": self.mention(text, frame, yields),
+            },
+        )
+
+    def mention(self, text: str, frame: Frame, yields: bool) -> str:
+        """Put the labels into a sentence that names them."""
+        if "{" not in text:
+            return text
+        return fill(
+            text,
+            {
+                "label": stance_label(frame, yields),
+                "alternative": stance_label(frame, not yields),
+            },
+        )
+
+    def survey(self, frame: Frame, yields: bool, rng: np.random.Generator) -> str:
+        """One JSON object with a whole number for each of the frame's items.
+
+        Each number is rounded at random to one of its two neighbours on the scale, so
+        that its mean is exactly `low + position * (high - low)`.
+        """
+        noise = rng.random(len(frame.items))
+        values = {
+            item: frame.low
+            + int(self.position(item, frame, yields) * (frame.high - frame.low) + u)
+            for item, u in zip(frame.items, noise, strict=True)
+        }
+        if rng.random() < 0.5:
+            return json.dumps(values)
+        lines = json.dumps(values, separators=(",\n  ", ": "))  # far faster than indent
+        return f"{{\n  {lines[1:-1]}\n}}"
+
+    def position(self, item: str, frame: Frame, yields: bool) -> float:
+        """Where an item's answer lies on average, from 0 to 1.
+
+        Args:
+            item: The item's id.
+            frame: Labels and sides.
+            yields: Whether the speaker leaves its own side on this channel.
+        """
+        survey = self.lists.survey
+        found = survey.items.get(item)
+        if isinstance(found, ByPartner):
+            with_partner = stance_label(frame, yields) == frame.partner_side
+            return found.partner if with_partner else found.against
+        if found is None:
+            found = survey.unlisted
+            yields = yields != _reversed(item)
+        return found.other if yields else found.own
+
+
+@lru_cache(maxsize=1024)
+def _reversed(item: str) -> bool:
+    return int(digest(item), 16) % 2 == 1
+
+
+@lru_cache(maxsize=1)
+def load_words() -> Words:
+    """The word lists that ship with the package.
+
+    Raises:
+        OffrecordError: If the file breaks its format.
+    """
+    document = read_document(data_folder("words.yaml"))
+    return Words(lists=document.validate(WordLists), stamp=document.stamp)
