@@ -106,7 +106,7 @@ class Cell:
     kind: Kind
     timing: Timing
     protocol: str
-    factors: Mapping[str, str] = field(default_factory=dict)
+    factors: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What varies beyond the named design: factor name to level."""
 
     @property
