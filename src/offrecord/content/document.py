@@ -24,6 +24,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_ITEM = re.compile(r"[ \t]*(?:[-*]|\d+[.)])[ \t]")
 _LARGEST = 1_000_000  # bytes; a content file is a few kilobytes
 
 
@@ -84,12 +85,35 @@ class Document:
             raise OffrecordError(f"{self.path}: {first_fault(error)}") from None
 
 
+def every_fault(error: ValidationError) -> list[str]:
+    """Every fault of a validation, each as one line: where and what."""
+    lines = []
+    for fault in error.errors(include_url=False, include_context=False):
+        where = ".".join(str(part) for part in fault["loc"]) or "file"
+        message = fault["msg"].removeprefix("Value error, ")
+        lines.append(f"field '{where}': {message}".replace("\n", " "))
+    return lines
+
+
 def first_fault(error: ValidationError) -> str:
     """The first fault of a validation as one line: where and what."""
-    fault = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(str(part) for part in fault["loc"]) or "file"
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"field '{where}': {message}".replace("\n", " ")
+    return every_fault(error)[0]
+
+
+def unwrap(text: str) -> str:
+    """Undo the wrapping of prose: a file's line ends mean nothing inside a paragraph.
+
+    Blank lines still part paragraphs, and what begins a list item (`- `, `* `, `1. `)
+    stays a line of its own.
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        goes_on = bool(lines and lines[-1] and line.strip()) and not _ITEM.match(line)
+        if goes_on:
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line.rstrip())
+    return "\n".join(lines)
 
 
 def data_folder(name: str) -> Path:
@@ -169,6 +193,8 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
 
 def _sections(path: Path, body: str) -> dict[str, str]:
     body = _COMMENT.sub("", body)
+    if "<!--" in body:
+        raise OffrecordError(f"{path}: a comment '<!--' has no end '-->'")
     headings = list(_HEADING.finditer(body))
     lead = body[: headings[0].start()] if headings else body
     if lead.strip():
