@@ -1,0 +1,142 @@
+"""The front matter of a scenario's files as strict models: unknown fields are faults.
+
+Texts are one line each: runs of blanks become one, and blank texts, control characters
+and marks that turn the writing direction are refused, since they would reach prompts,
+terminals and parsers unseen.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationInfo,
+    field_validator,
+)
+
+from offrecord.records import Kind, Role, Timing
+from offrecord.scenarios.text import hidden_character, label_key
+
+MOST_POINTS = 201  # -100 to 100; a scale's points are spelled out in survey schemas
+
+
+def _text(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("YAML reads this word as true or false; put it in quotes")
+    return value
+
+
+def _line(value: str) -> str:
+    hidden = hidden_character(value)
+    if hidden:
+        raise ValueError(f"holds the invisible character {hidden}; remove it")
+    line = " ".join(value.split())
+    if not line:
+        raise ValueError("is blank")
+    return line
+
+
+Line = Annotated[str, BeforeValidator(_text), AfterValidator(_line)]
+"""A text of one line that is not blank."""
+
+ItemId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+"""A survey item's id, a key of the JSON that answers it."""
+
+ScalePoint = StrictInt
+"""A whole number; `true`, `3.0` and `"3"` are none."""
+
+
+class Front(BaseModel):
+    """What every front matter has in common: no unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScenarioFront(Front):
+    """`scenario.md`."""
+
+    title: Line
+    labels: tuple[Line, Line]
+    leaning: Literal["evidence", "card", "balanced"]
+
+    @field_validator("labels")
+    @classmethod
+    def _distinct(cls, labels: tuple[str, str]) -> tuple[str, str]:
+        first, second = map(label_key, labels)
+        if not first or not second:
+            raise ValueError("a label needs at least one letter or digit")
+        if first == second:
+            raise ValueError(f"'{labels[0]}' and '{labels[1]}' read the same")
+        return labels
+
+
+class AgentFront(Front):
+    """`agents/<id>.md`."""
+
+    role: Role
+    name: Line
+    side: Line
+
+
+class ConditionFront(Front):
+    """`conditions/<id>.md`."""
+
+    kind: Kind
+    timing: Timing
+
+
+class ItemFront(Front):
+    """One survey statement."""
+
+    id: ItemId
+    category: Line
+    text: Line
+    reverse: StrictBool = False
+
+
+class SurveyFront(Front):
+    """`survey.yaml`: a scenario's own items, after those of its instrument."""
+
+    instrument: Line
+    items: tuple[ItemFront, ...] = ()
+
+
+class InstrumentFront(Front):
+    """An instrument: the scale, its anchors, categories and shared items."""
+
+    low: ScalePoint
+    high: ScalePoint
+    anchors: dict[ScalePoint, Line]
+    categories: dict[str, Line] = Field(min_length=1)
+    items: tuple[ItemFront, ...] = ()
+
+    @field_validator("high")
+    @classmethod
+    def _above(cls, high: int, info: ValidationInfo) -> int:
+        low = info.data.get("low")
+        if low is not None and high <= low:
+            raise ValueError(f"{high} is not above 'low' ({low})")
+        if low is not None and high - low >= MOST_POINTS:
+            raise ValueError(f"the scale has more than {MOST_POINTS} points")
+        return high
+
+    @field_validator("anchors")
+    @classmethod
+    def _anchored(cls, anchors: dict[int, str], info: ValidationInfo) -> dict[int, str]:
+        low, high = info.data.get("low"), info.data.get("high")
+        if low is None or high is None:
+            return anchors
+        outside = [point for point in anchors if not low <= point <= high]
+        if outside:
+            raise ValueError(f"{outside[0]} is no point of the scale {low} to {high}")
+        bare = [point for point in (low, high) if point not in anchors]
+        if bare:
+            raise ValueError(f"the end of the scale {bare[0]} has no wording")
+        return dict(sorted(anchors.items()))
