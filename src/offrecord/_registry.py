@@ -1,0 +1,25 @@
+"""What Inspect finds of offrecord: the task at once, heavy parts only when asked."""
+
+from __future__ import annotations
+
+from inspect_ai.model import ModelAPI, modelapi
+
+from offrecord.task import debate
+
+__all__ = ["debate", "llamacpp", "simulated"]
+
+
+@modelapi(name="llamacpp")
+def llamacpp() -> type[ModelAPI]:
+    """The embedded model: llama.cpp in the process."""
+    from offrecord.providers.llamacpp import LlamaCppAPI
+
+    return LlamaCppAPI
+
+
+@modelapi(name="simulated")
+def simulated() -> type[ModelAPI]:
+    """The simulated population: agents with known truth."""
+    from offrecord.providers.simulated import SimulatedAPI
+
+    return SimulatedAPI

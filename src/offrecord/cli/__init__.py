@@ -1,0 +1,77 @@
+"""The command line: each verb parses, calls one function and translates errors.
+
+A verb's module is imported when the verb is called, so that `offrecord --help` needs
+neither Inspect nor polars.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Final
+
+import click
+
+from offrecord.records import OffrecordError
+
+_VERBS: Final = {
+    "run": "Hold the debates of a design, or add to a study.",
+    "plan": "Show calls, tokens and prompts of a design; call no model.",
+    "import": "Make a study of published runs or of Inspect logs.",
+    "measure": "Parse stances and surveys of a study's replies again.",
+    "estimate": "Rates, direction, the split and standard errors of a study.",
+    "scenarios": "List, show, check and write scenarios.",
+    "models": "List and fetch embedded models.",
+}
+
+
+class _Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _VERBS:
+            return None
+        name = "import_" if cmd_name == "import" else cmd_name
+        module = importlib.import_module(f"offrecord.cli.{name}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_VERBS.items()))
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="offrecord")
+def cli() -> None:
+    """Measure what LLM agents say in public against what they say off the record."""
+
+
+def main() -> None:
+    """Run the command line. Faults of input end it with one line and exit code 2."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        _say(error.format_message())
+        sys.exit(2)
+    except OffrecordError as error:
+        _say(str(error))
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output is gone, as in `offrecord estimate S | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def _say(message: str) -> None:
+    click.echo(f"offrecord: {' '.join(message.split())}", err=True)

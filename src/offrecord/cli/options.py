@@ -1,0 +1,100 @@
+"""The options of a design, shared by `run` and `plan`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from offrecord.records import OffrecordError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class WithInspectOptions(click.Command):
+    """A command whose arguments after `--` go to `inspect eval-set` as they are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take off what stands after the first `--`."""
+        if "--" in args:
+            cut = args.index("--")
+            args, ctx.obj = args[:cut], args[cut + 1 :]
+        return super().parse_args(ctx, args)
+
+
+def design_options(command: Command) -> Command:
+    """Add the design's options to a command; see `given_fields`."""
+    options = [
+        click.argument(
+            "file", required=False, type=click.Path(path_type=Path, dir_okay=False)
+        ),
+        click.option("--model", "models", multiple=True, help="Model, repeatable."),
+        click.option(
+            "--role", "roles", multiple=True, help="partner=MODEL fixes the partner."
+        ),
+        click.option(
+            "--scenario", "scenarios", multiple=True, help="Id or folder, repeatable."
+        ),
+        click.option(
+            "--condition", "conditions", multiple=True, help="Id, repeatable."
+        ),
+        click.option(
+            "--factor",
+            "factors",
+            multiple=True,
+            help="NAME=LEVEL,LEVEL: crossed with everything.",
+        ),
+        click.option("--runs", type=int, help="Repeats of every cell (5)."),
+        click.option("--rounds", type=int, help="Turns of each agent (5)."),
+        click.option("--protocol", help="twin (default), paper, or a file."),
+        click.option("--channels", help="A,B: the spoken one first."),
+        click.option("--shadows", type=int, help="Further samples per utterance (1)."),
+        click.option("--seed", type=int, help="For item orders and our providers (0)."),
+        click.option(
+            "--survey-format",
+            type=click.Choice(["free", "schema"]),
+            help="Surveys as free JSON, or under a schema.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def given_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """The design fields that were given on the command line.
+
+    Raises:
+        OffrecordError: If a `NAME=VALUE` option has no `=`.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    if "roles" in given:
+        given["roles"] = dict(_pair("--role", text) for text in given["roles"])
+    if "factors" in given:
+        pairs = (_pair("--factor", text) for text in given["factors"])
+        given["factors"] = {name: tuple(levels.split(",")) for name, levels in pairs}
+    if "channels" in given:
+        given["channels"] = tuple(part.strip() for part in given["channels"].split(","))
+    if "scenarios" in given:
+        given["scenarios"] = tuple(_locator(text) for text in given["scenarios"])
+    return given
+
+
+def inspect_options() -> list[str]:
+    """The words that stood after `--` in the current call."""
+    return list(click.get_current_context().obj or ())
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise OffrecordError(f"{option} {text}: write NAME=VALUE")
+    return name, value
+
+
+def _locator(text: str) -> str:
+    """A folder by its full path, since a study is run again from anywhere."""
+    return str(Path(text).resolve()) if "/" in text or os.sep in text else text

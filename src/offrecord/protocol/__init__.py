@@ -1,0 +1,1 @@
+"""The protocol: who is asked what, in which order, and who hears the answer."""

@@ -1,0 +1,77 @@
+"""The dataset adapter: each case of a design as one Inspect sample.
+
+A sample carries everything that tells what was asked: the case, and the versions and
+hashes of all content. Repeats are Inspect epochs, the model is the eval's.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any, Final
+
+from inspect_ai.dataset import MemoryDataset, Sample
+
+from offrecord.protocol.design import (
+    Case,
+    Design,
+    cases,
+    protocol_stamps,
+    scenario_stamps,
+)
+from offrecord.scenarios.load import load_scenario
+
+METADATA_KEY: Final = "offrecord"
+"""The key of a sample's metadata under which its case stands."""
+
+
+def debate_dataset(design: Design) -> MemoryDataset:
+    """The cases of a design as samples, in the design's order.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    asked = {
+        "rounds": design.rounds,
+        "shadows": design.shadows,
+        "seed": design.seed,
+        "structured": design.structured,
+        "content": protocol_stamps(design),
+    }
+    samples = [_sample(case, asked) for case in cases(design)]
+    return MemoryDataset(samples, name="offrecord")
+
+
+def _sample(case: Case, asked: dict[str, Any]) -> Sample:
+    scenario = load_scenario(case.scenario)
+    return Sample(
+        id=case.id,
+        input=scenario.question,
+        target=scenario.partner_side,
+        metadata={
+            METADATA_KEY: {
+                "scenario": case.scenario,
+                "condition": case.condition,
+                "factors": dict(case.factors),
+                "intervention": case.intervention,
+                "leaning": scenario.leaning,
+                **asked,
+                "content": {**asked["content"], **scenario_stamps(case.scenario)},
+                "version": version("offrecord"),
+            }
+        },
+    )
+
+
+def case_of(metadata: dict[str, Any]) -> Case:
+    """Read the case back from a sample's metadata.
+
+    Raises:
+        KeyError: If the sample is not one of ours.
+    """
+    value = metadata[METADATA_KEY]
+    return Case(
+        scenario=value["scenario"],
+        condition=value["condition"],
+        factors=value["factors"],
+        intervention=value["intervention"],
+    )

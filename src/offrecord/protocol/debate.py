@@ -1,0 +1,239 @@
+"""One whole debate: the schedule of its requests, whoever answers them.
+
+Only the spoken utterance of a turn blocks the next turn. The turn's other outputs
+depend on the history before it alone; they start when the spoken one is in, beside
+the next speaker, and so find the prefix that it left in the engine's cache. At the
+last turn all start together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import anyio
+
+from offrecord.content.reply import classify_reply, spoken_text
+from offrecord.protocol.channel import Channel
+from offrecord.protocol.factors import item_order, label_order
+from offrecord.protocol.history import History, Spoken
+from offrecord.protocol.prompts import Asked, Message, Protocol
+from offrecord.records import Cell, Ended, Form, Frame, Stamp, Status, digest
+from offrecord.scenarios.model import Agent, Condition, Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One elicitation, ready to be sent."""
+
+    stamp: Stamp
+    frame: Frame
+    messages: Sequence[Message]
+    channel: Channel
+    history_hash: str
+    """Of what this agent could see."""
+    structured: bool = False
+    """Whether the reply comes under a schema."""
+
+    @property
+    def prompt_hash(self) -> str:
+        """A hash of the messages sent."""
+        return digest([list(message) for message in self.messages])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back for one request."""
+
+    text: str
+    stop_reason: str = "stop"
+    """As Inspect names it: stop, max_tokens, model_length, content_filter, ..."""
+    error: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """What came back: ok, empty, truncated, filtered or error."""
+        return classify_reply(self.text, self.stop_reason, self.error)
+
+
+Ask = Callable[[Request], Awaitable[Reply]]
+"""Whoever answers a request: a model through Inspect, or a population."""
+
+Scope = Callable[[int, Agent], AbstractAsyncContextManager[object]]
+"""What surrounds the requests of one turn, such as a span of a log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """Everything that is fixed about one run before its first request."""
+
+    cell: Cell
+    repeat: int
+    scenario: Scenario
+    protocol: Protocol
+    channels: tuple[Channel, ...]
+    """The spoken channel first."""
+    rounds: int
+    shadows: int
+    seed: int = 0
+    structured: bool = False
+    """Whether surveys are asked for under a schema."""
+    intervention: str = ""
+    given: History = field(default_factory=History)
+    """What was said before the first turn; empty for a fresh debate."""
+
+    @property
+    def turns(self) -> Iterator[tuple[int, int, Agent]]:
+        """Turn, round (both counted from 1) and agent, in the order of speaking."""
+        order = self.protocol.order
+        for index in range(self.rounds * len(order)):
+            round_, seat = divmod(index, len(order))
+            yield index + 1, round_ + 1, self.scenario.agent(order[seat])
+
+    @property
+    def condition(self) -> Condition:
+        """The relational context of this run."""
+        return self.scenario.conditions[self.cell.condition]
+
+    def request(
+        self,
+        turn: tuple[int, int, Agent],
+        channel: Channel,
+        form: Form,
+        draw: int,
+        history: History,
+    ) -> Request:
+        """One request of a turn."""
+        number, round_, agent = turn
+        stamp = Stamp(
+            cell=self.cell,
+            repeat=self.repeat,
+            round=round_,
+            turn=number,
+            agent=agent.id,
+            channel=channel.id,
+            form=form,
+            draw=draw,
+        )
+        labels = label_order(self.scenario, self.cell.factors)
+        visible = history.visible_to(agent.id)
+        survey = form is Form.SURVEY
+        instrument = self.scenario.instrument
+        items = item_order(instrument.items, stamp, self.seed) if survey else ()
+        return Request(
+            stamp=stamp,
+            frame=Frame(
+                labels=labels,
+                side=agent.side,
+                partner_side=self.scenario.partner_side,
+                role=agent.role,
+                items=tuple(item.id for item in items),
+                low=instrument.low if survey else 0,
+                high=instrument.high if survey else 0,
+                seed=self.seed,
+            ),
+            messages=Asked(
+                protocol=self.protocol,
+                scenario=self.scenario,
+                condition=self.condition,
+                agent=agent,
+                channel=channel,
+                form=form,
+                visible=visible,
+                labels=labels,
+                items=items,
+                intervention=self.intervention,
+            ).messages(),
+            channel=channel,
+            history_hash=History(visible).hash,
+            structured=survey and self.structured,
+        )
+
+    def outputs(
+        self, turn: tuple[int, int, Agent], history: History
+    ) -> tuple[Request, list[Request]]:
+        """The spoken request of a turn, and the others that go with it."""
+        wanted = [(c, Form.UTTERANCE, 0) for c in self.channels]
+        wanted += [(c, Form.SURVEY, 0) for c in self.channels]
+        wanted += [
+            (c, Form.UTTERANCE, draw)
+            for draw in range(1, self.shadows + 1)
+            for c in self.channels
+        ]
+        spoken, *others = (self.request(turn, *what, history) for what in wanted)
+        return spoken, others
+
+
+class Output(NamedTuple):
+    """One request with its reply."""
+
+    request: Request
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debate:
+    """What became of a run that ended by itself."""
+
+    history: History
+    ended: Ended
+    outputs: tuple[Output, ...]
+    """In the order in which they were planned, not in which they came in."""
+
+
+async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> Debate:
+    """Ask for every output of a run.
+
+    Args:
+        script: What is fixed about the run.
+        ask: Answers one request. It returns a reply for everything that concerns one
+            elicitation, errors included; what it raises stops the run.
+        scope: Surrounds the start of each turn's requests.
+
+    Returns:
+        The debate. A spoken turn without text ends it, once that turn's other
+        outputs are in.
+    """
+    replies: dict[Stamp, Output] = {}
+
+    async def obtain(request: Request) -> Reply:
+        reply = await ask(request)
+        replies[request.stamp] = Output(request, reply)
+        return reply
+
+    def start(requests: Sequence[Request]) -> None:
+        for request in requests:
+            group.start_soon(obtain, request)
+
+    history, ended, planned = script.given, Ended.COMPLETED, list[Request]()
+    turns = list(script.turns)
+    async with anyio.create_task_group() as group:
+        for turn in turns:
+            spoken, others = script.outputs(turn, history)
+            planned += [spoken, *others]
+            async with scope(turn[0], turn[2]) if scope else nullcontext():
+                if turn is turns[-1]:
+                    start(others)
+                reply = await obtain(spoken)
+                if turn is not turns[-1]:
+                    start(others)
+            text = spoken_text(reply.text)
+            if (
+                reply.status in {Status.EMPTY, Status.FILTERED, Status.ERROR}
+                or not text
+            ):
+                overflow = reply.stop_reason == "model_length"
+                ended = Ended.CONTEXT_OVERFLOW if overflow else Ended.NO_PUBLIC_TEXT
+                break
+            history = history.add(
+                Spoken.through(
+                    spoken.channel, turn=turn[0], agent=turn[2].id, text=text
+                )
+            )
+    return Debate(
+        history=history,
+        ended=ended,
+        outputs=tuple(replies[request.stamp] for request in planned),
+    )

@@ -1,0 +1,89 @@
+"""Factors: what varies beyond the named design, each level a value of the cell.
+
+A factor that the protocol knows changes what is asked. One that it does not know is a
+tag: recorded and groupable, allowed one level only, since two levels of it would be
+the same cell under two names.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from offrecord.content import read_document
+from offrecord.records import OffrecordError, Stamp, digest
+from offrecord.scenarios.model import Item, Scenario
+
+LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "label_order": ("stated", "reversed"),
+    "item_order": ("stated", "shuffled"),
+}
+"""The closed factors and their levels; `stated` is as the scenario's file has it."""
+
+INTERVENTION: Final = "intervention"
+"""The open factor: `none`, or the path of a Markdown file with a section `## text`."""
+
+
+def crossed(factors: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Every combination of levels, factors in sorted order.
+
+    Raises:
+        OffrecordError: If a factor or a level is none that the protocol can vary.
+    """
+    names = sorted(factors)
+    for name in names:
+        _check(name, factors[name])
+    for levels in itertools.product(*(factors[name] for name in names)):
+        yield dict(zip(names, levels, strict=True))
+
+
+def _check(name: str, levels: Sequence[str]) -> None:
+    if not levels or len(set(levels)) != len(levels):
+        raise OffrecordError(f"factor '{name}': give each level once, at least one")
+    if name in LEVELS:
+        for level in levels:
+            if level not in LEVELS[name]:
+                allowed = ", ".join(LEVELS[name])
+                raise OffrecordError(
+                    f"factor '{name}': no level '{level}' (use {allowed})"
+                )
+    elif name != INTERVENTION and len(levels) > 1:
+        known = ", ".join([*LEVELS, INTERVENTION])
+        raise OffrecordError(
+            f"factor '{name}' changes nothing, so it can have one level only "
+            f"(factors that vary the protocol: {known})"
+        )
+
+
+def label_order(scenario: Scenario, factors: Mapping[str, str]) -> tuple[str, str]:
+    """The decision labels in the order to be shown."""
+    first, second = scenario.labels
+    return (
+        (second, first) if factors.get("label_order") == "reversed" else scenario.labels
+    )
+
+
+def item_order(items: Sequence[Item], stamp: Stamp, seed: int) -> tuple[Item, ...]:
+    """The survey's items in the order to be shown: one order per turn, all channels."""
+    if stamp.cell.factors.get("item_order") != "shuffled":
+        return tuple(items)
+    key = digest([seed, stamp.run, stamp.turn, stamp.agent, "items"])
+    generator = np.random.default_rng(int(key, 16))
+    return tuple(items[index] for index in generator.permutation(len(items)))
+
+
+def intervention_text(level: str) -> str:
+    """The text of an intervention level.
+
+    Raises:
+        OffrecordError: If the file is missing or has no text.
+    """
+    if level == "none":
+        return ""
+    document = read_document(Path(level))
+    document.only_sections("text")
+    return document.section("text")

@@ -1,0 +1,102 @@
+"""Growing a study: what a second call may add, and what would make it another study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from offrecord.protocol.design import Design, make_design
+from offrecord.records import OffrecordError
+from offrecord.scenarios.load import builtin_ids
+
+_GROW: Final = ("models", "scenarios", "conditions", "contrasts")
+_FIXED: Final = (
+    "roles",
+    "rounds",
+    "protocol",
+    "channels",
+    "shadows",
+    "seed",
+    "survey_format",
+    "options",
+)
+
+
+def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
+    """The design of a new study: a file's fields, then the flags over them.
+
+    Args:
+        file: The fields of the user's own `study.yaml`, or nothing.
+        flags: The options given, by field name.
+
+    Returns:
+        A design with scenarios and survey format spelled out, so that a later
+        version's defaults change nothing in it.
+
+    Raises:
+        OffrecordError: If a field is wrong, or no model is named.
+    """
+    design = make_design({**file, **flags}, "study.yaml" if file else "options")
+    if not design.models:
+        raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
+    return design.model_copy(
+        update={
+            "scenarios": design.scenarios or tuple(builtin_ids()),
+            "survey_format": "schema" if design.structured else "free",
+        }
+    )
+
+
+def grown_design(old: Design, wanted: Mapping[str, Any]) -> Design:
+    """The design of a study after more was asked of it.
+
+    Models, scenarios, conditions and factor levels are added to what there is, runs
+    may only rise, and everything else must be as it was.
+
+    Args:
+        old: The study's design so far.
+        wanted: The fields now given, by flags or by the user's file.
+
+    Raises:
+        OffrecordError: Naming the first field whose change needs a new study.
+    """
+    asked = make_design({**old.model_dump(), **wanted}, "options")
+    for name in _FIXED:
+        before, now = getattr(old, name), getattr(asked, name)
+        if name in wanted and now != before:
+            raise OffrecordError(
+                f"this study was made with {name} {_shown(before)}, not {_shown(now)}: "
+                "make a new study with another --out"
+            )
+    if asked.runs < old.runs:
+        raise OffrecordError(
+            f"this study has {old.runs} runs of every cell: --runs {asked.runs} would "
+            "drop some (raise it, or make a new study with another --out)"
+        )
+    grown: dict[str, Any] = {"runs": asked.runs}
+    for name in _GROW:
+        before = getattr(old, name)
+        # No conditions named means all of them: there is nothing to add to all.
+        grown[name] = before and tuple(dict.fromkeys((*before, *getattr(asked, name))))
+    grown["factors"] = _grown_factors(old, asked)
+    return make_design({**old.model_dump(), **grown}, "options")
+
+
+def _grown_factors(old: Design, asked: Design) -> dict[str, tuple[str, ...]]:
+    if set(asked.factors) != set(old.factors):
+        raise OffrecordError(
+            f"this study varies {_shown(sorted(old.factors))}, not "
+            f"{_shown(sorted(asked.factors))}: make a new study with another --out"
+        )
+    return {
+        name: tuple(dict.fromkeys((*levels, *asked.factors[name])))
+        for name, levels in old.factors.items()
+    }
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(str(part) for part in value) or "none"
+    if isinstance(value, Mapping):
+        return ",".join(f"{k}={v}" for k, v in value.items()) or "none"
+    return str(value)

@@ -1,0 +1,163 @@
+"""Rendering: from scenario, protocol, channel and history to the messages sent.
+
+The order is fixed for the sake of prefix caches: what an agent's requests have in
+common stands first (system, then the history, oldest first), what differs stands at
+the end of the last message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from offrecord.content import data_folder, fill, read_document
+from offrecord.protocol.channel import Channel
+from offrecord.protocol.history import Spoken
+from offrecord.records import Form, OffrecordError
+from offrecord.scenarios.model import Agent, Condition, Item, Scenario
+
+Message = tuple[str, str]
+"""Who speaks to the model (`system`, `user` or `assistant`), and what."""
+
+PRESETS = ("twin", "paper")
+
+
+class _Front(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    order: list[str] = Field(min_length=1)
+    history: str = Field(pattern="^all$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """A set of templates and the order of speaking, read from one file."""
+
+    id: str
+    order: tuple[str, ...]
+    """The agents of one round, in the order in which they speak."""
+    system: str
+    context: str
+    opening: str
+    heard: str
+    utterance: str
+    survey: str
+    folder: Path
+    stamp: str
+    """`id@version:hash`."""
+
+    def request(self, form: Form) -> str:
+        """The template of a form's request."""
+        return self.survey if form is Form.SURVEY else self.utterance
+
+
+def find_protocol(name: str) -> Protocol:
+    """Find a protocol by preset name, or by the path of its file.
+
+    Raises:
+        OffrecordError: If there is none, or its file breaks the format.
+    """
+    if name in PRESETS:
+        path = data_folder("protocols") / name / "protocol.md"
+    elif name.endswith(".md"):
+        path = Path(name)
+    else:
+        raise OffrecordError(
+            f"no protocol '{name}': use {' or '.join(PRESETS)}, or the path of a .md "
+            "file"
+        )
+    document = read_document(path)
+    sections = ("system", "context", "opening", "heard", "utterance", "survey")
+    document.only_sections(*sections)
+    front = document.validate(_Front)
+    text = {name: document.section(name) for name in sections}
+    return Protocol(
+        id=document.id,
+        order=tuple(front.order),
+        folder=path.parent,
+        stamp=document.stamp,
+        **text,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Everything that the messages of one request are made of."""
+
+    protocol: Protocol
+    scenario: Scenario
+    condition: Condition
+    agent: Agent
+    channel: Channel
+    form: Form
+    visible: Sequence[Spoken]
+    """What this agent may see of the history, oldest first."""
+    labels: tuple[str, str]
+    """The decision labels in the order to be shown."""
+    items: Sequence[Item] = ()
+    """The survey's items in the order to be shown; empty for an utterance."""
+    intervention: str = ""
+    """Text put into the template's one place for it, in all channels."""
+
+    def messages(self) -> list[Message]:
+        """System, then user and assistant in turns, the last one from the user."""
+        messages: list[Message] = [("system", self._system())]
+        for sender, text in [*self._conversation(), ("user", self._request())]:
+            if messages[-1][0] == sender:
+                # Many models refuse two messages of one sender in a row, and Inspect
+                # would merge them under random ids.
+                messages[-1] = (sender, f"{messages[-1][1]}\n\n{text}")
+            else:
+                messages.append((sender, text))
+        return messages
+
+    def _system(self) -> str:
+        context = self.condition.contexts.get(self.agent.id, "")
+        others = (o for o in self.scenario.agents if o.id != self.agent.id)
+        return fill(
+            self.protocol.system,
+            {
+                "setting": self.scenario.setting,
+                "question": self.scenario.question,
+                "label_first": self.labels[0],
+                "label_second": self.labels[1],
+                "card": self.agent.card,
+                "context": context
+                and fill(self.protocol.context, {"context": context}),
+                "others": "\n\n".join(f"{o.name}: {o.summary}" for o in others),
+                "intervention": self.intervention,
+            },
+        )
+
+    def _conversation(self) -> list[Message]:
+        conversation: list[Message] = [("user", self.protocol.opening)]
+        for words in self.visible:
+            if words.agent == self.agent.id:
+                conversation.append(("assistant", words.text))
+            else:
+                name = self.scenario.agent(words.agent).name
+                heard = fill(self.protocol.heard, {"name": name, "text": words.text})
+                conversation.append(("user", heard))
+        return conversation
+
+    def _request(self) -> str:
+        scale = self.scenario.instrument
+        return fill(
+            self.protocol.request(self.form),
+            {
+                "label_first": self.labels[0],
+                "label_second": self.labels[1],
+                "audience": self.channel.paragraph(self.form, opening=not self.visible),
+                "low": str(scale.low),
+                "high": str(scale.high),
+                "anchors": ", ".join(
+                    f"{point} means {wording}"
+                    for point, wording in scale.anchors.items()
+                ),
+                "items": "\n".join(f"{item.id}: {item.text}" for item in self.items),
+                "codes": ", ".join(item.id for item in self.items),
+            },
+        )

@@ -1,0 +1,236 @@
+"""The solver: one sample is one debate, its requests answered through Inspect.
+
+The sample's conversation is the public debate. Every output stands in the transcript
+under the span of its turn, and the replies are kept in the store for the scorers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any, Final
+
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ResponseSchema,
+    get_model,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import JSONSchema, LimitExceededError, span
+
+from offrecord.protocol.channel import find_channel
+from offrecord.protocol.dataset import case_of
+from offrecord.protocol.debate import (
+    Debate,
+    Reply,
+    Request,
+    Script,
+    hold_debate,
+)
+from offrecord.protocol.prompts import find_protocol
+from offrecord.records import STAMP_KEY, Cell, OffrecordError, Role
+from offrecord.scenarios.load import load_scenario
+from offrecord.scenarios.model import Agent, Scenario
+
+STORE_KEY: Final = "offrecord"
+"""The key of a sample's store under which the debate's outputs stand."""
+
+FRAME_KEY: Final = "frame"
+"""The key of a request's last message's metadata under which its frame stands."""
+
+_MACHINE_FAULTS: Final = frozenset({401, 402, 404})
+"""Status codes that concern the study and not one request: key, credit, model."""
+
+
+@solver
+def debate_turns(
+    protocol: str = "twin",
+    channels: Sequence[str] = ("public", "off_record"),
+    rounds: int = 5,
+    shadows: int = 1,
+    seed: int = 0,
+    structured: bool = False,
+) -> Solver:
+    """Hold one debate.
+
+    Args:
+        protocol: `twin`, `paper`, or the path of a protocol file.
+        channels: Channel ids or paths, the spoken one first.
+        rounds: Turns of each agent.
+        shadows: Further samples of every utterance.
+        seed: For item orders and for our own providers; hosted models get none.
+        structured: Whether surveys come under a schema.
+    """
+    templates = find_protocol(protocol)
+    listeners = tuple(find_channel(name, templates.folder) for name in channels)
+    load = cache(load_scenario)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
+        case = case_of(state.metadata)
+        scenario = load(case.scenario)
+        models = {a.id: _model_of(a) for a in scenario.agents}
+        condition = scenario.conditions[case.condition]
+        by_role = {a.role: str(models[a.id]) for a in scenario.agents}
+        script = Script(
+            cell=Cell(
+                model=by_role[Role.TARGET],
+                partner=by_role[Role.PARTNER],
+                scenario=scenario.id,
+                condition=condition.id,
+                kind=condition.kind,
+                timing=condition.timing,
+                protocol=templates.id,
+                factors=case.factors,
+            ),
+            repeat=state.epoch,
+            scenario=scenario,
+            protocol=templates,
+            channels=listeners,
+            rounds=rounds,
+            shadows=shadows,
+            seed=seed,
+            structured=structured,
+            intervention=case.intervention,
+        )
+
+        async def ask(request: Request) -> Reply:
+            stamp = request.stamp
+            draw = f" draw {stamp.draw}" if stamp.draw else ""
+            async with span(f"{stamp.channel} {stamp.form}{draw}", type="elicitation"):
+                return await ask_model(models[stamp.agent], request)
+
+        debate = await hold_debate(script, ask, _turn_span)
+        state.messages = _conversation(scenario, debate)
+        state.output = _last_words(state.messages)
+        state.store.set(STORE_KEY, _record(script, debate))
+        return state
+
+    return solve
+
+
+def _model_of(agent: Agent) -> Model:
+    return get_model(role="partner") if agent.role is Role.PARTNER else get_model()
+
+
+@asynccontextmanager
+async def _turn_span(turn: int, agent: Agent) -> AsyncIterator[None]:
+    async with span(f"turn {turn}: {agent.id}", type="turn"):
+        yield
+
+
+async def ask_model(model: Model, request: Request) -> Reply:
+    """Send one request through Inspect.
+
+    Inspect retries transport errors; what is left of them becomes a reply with an
+    error, since one failed elicitation must not fail its run.
+
+    Raises:
+        OffrecordError: If our own provider cannot work at all.
+        Exception: Whatever says that key, credit or model are wrong, since every
+            further request would fail alike.
+    """
+    try:
+        output = await model.generate(_messages(request), config=_config(request))
+    except (LimitExceededError, OffrecordError):
+        raise
+    except Exception as error:
+        code = getattr(error, "code", None)
+        fault = getattr(error, "status_code", None) in _MACHINE_FAULTS
+        if fault or code == "insufficient_quota":
+            raise
+        return Reply(text="", stop_reason="unknown", error=type(error).__name__)
+    if not output.choices:
+        return Reply(text="", stop_reason="unknown", error=output.error)
+    return Reply(text=output.completion, stop_reason=output.stop_reason)
+
+
+def _messages(request: Request) -> list[ChatMessage]:
+    kinds = {
+        "system": ChatMessageSystem,
+        "user": ChatMessageUser,
+        "assistant": ChatMessageAssistant,
+    }
+    messages = [kinds[sender](content=text) for sender, text in request.messages]
+    messages[-1].metadata = {
+        STAMP_KEY: request.stamp.as_dict(),
+        FRAME_KEY: request.frame.as_dict(),
+        "audience": list(request.channel.audience),
+        "prompt_hash": request.prompt_hash,
+        "history_hash": request.history_hash,
+    }
+    return messages
+
+
+def _config(request: Request) -> GenerateConfig:
+    if not request.structured:
+        return GenerateConfig()
+    frame = request.frame
+    points = list(range(frame.low, frame.high + 1))
+    return GenerateConfig(
+        response_schema=ResponseSchema(
+            name="survey",
+            json_schema=JSONSchema(
+                type="object",
+                properties={
+                    item: JSONSchema(type="integer", enum=points)
+                    for item in frame.items
+                },
+                required=list(frame.items),
+                additionalProperties=False,
+            ),
+        )
+    )
+
+
+def _conversation(scenario: Scenario, debate: Debate) -> list[ChatMessage]:
+    """The public debate as a reader of the log sees it: the target as assistant."""
+    messages: list[ChatMessage] = [
+        ChatMessageSystem(content=f"{scenario.setting}\n\n{scenario.question}")
+    ]
+    for words in debate.history.said:
+        agent = scenario.agent(words.agent)
+        text = f"{agent.name} ({agent.id}): {words.text}"
+        if agent.role is Role.TARGET:
+            messages.append(ChatMessageAssistant(content=text))
+        else:
+            messages.append(ChatMessageUser(content=text))
+    return messages
+
+
+def _last_words(messages: Sequence[ChatMessage]) -> ModelOutput:
+    text = messages[-1].text if len(messages) > 1 else ""
+    return ModelOutput.from_content(model="offrecord", content=text)
+
+
+def _record(script: Script, debate: Debate) -> dict[str, Any]:
+    """What scorers and the log adapter need beside the events."""
+    return {
+        "ended": str(debate.ended),
+        "rounds": script.rounds,
+        "order": list(script.protocol.order),
+        "target": next(a.id for a in script.scenario.agents if a.role is Role.TARGET),
+        "labels": list(script.scenario.labels),
+        "partner_side": script.scenario.partner_side,
+        "channels": [channel.id for channel in script.channels],
+        "items": [item.id for item in script.scenario.instrument.items],
+        "scale": [script.scenario.instrument.low, script.scenario.instrument.high],
+        "outputs": [
+            {
+                "turn": request.stamp.turn,
+                "agent": request.stamp.agent,
+                "channel": request.stamp.channel,
+                "form": str(request.stamp.form),
+                "draw": request.stamp.draw,
+                "status": str(reply.status),
+                "text": reply.text,
+            }
+            for request, reply in debate.outputs
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Running and planning a study: what the verbs `run` and `plan` call."""

@@ -1,0 +1,114 @@
+"""Running a study: its design written first, Inspect's eval set, then the import.
+
+Inspect is called by its command line, in a process of its own: every option it has can
+be passed through, its display and its handling of Ctrl-C are its own, and nothing of
+it that is private is used.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+
+from offrecord.protocol.design import Case, Design, cases
+from offrecord.records import OffrecordError
+from offrecord.runner.options import split_options
+from offrecord.runner.resolve import calls_per_run, resolve_design
+from offrecord.study import Study, land
+from offrecord.transcript.folder import (
+    LOGS_FOLDER,
+    MOVED,
+    locked,
+    save_design,
+)
+from offrecord.transcript.inspect_logs import import_inspect
+
+_ALWAYS: Final = (
+    # A retry of a whole eval deletes or repeats what is there: resuming is the user's
+    # word, and a fault that stops an eval (key, credit, model) is not mended by time.
+    "--no-retry-cleanup",
+    "--no-retry-immediate",
+    "--retry-attempts",
+    "1",
+)
+
+
+class Finished(NamedTuple):
+    """What a call of `run` leaves."""
+
+    study: Study
+    ended: int
+    """Runs that ended by themselves."""
+    planned: int
+    """Runs of the design."""
+
+
+def run_study(
+    file: Path | None, flags: Mapping[str, Any], options: Sequence[str], out: Path
+) -> Finished:
+    """Hold the debates that a design asks for and that the study does not have.
+
+    Args:
+        file: The user's `study.yaml`; only read.
+        flags: Design fields given on the command line.
+        options: Options for `inspect eval-set`, as given after `--`.
+        out: The study's folder.
+
+    Raises:
+        OffrecordError: If the design is wrong, or no debate came back.
+    """
+    design = resolve_design(file, flags, options, out)
+    planned = cases(design)
+    with locked(out):
+        facts = save_design(out, design)
+        click.echo(_announcement(design, planned, out), err=True)
+        code = _eval_set(design, options, out, str(facts["argument"]))
+        logs = out / LOGS_FOLDER
+        if not logs.is_dir() or not any(logs.rglob("*.eval")):
+            raise OffrecordError(
+                f"no debate came back (inspect eval-set ended with code {code}): see "
+                "its message above"
+            )
+        study = land(out, import_inspect(logs, out.resolve().name))
+    runs = len(planned) * design.runs * len(design.models)
+    return Finished(study, study.ended_runs, runs)
+
+
+def _announcement(design: Design, planned: Sequence[Case], out: Path) -> str:
+    runs = len(planned) * design.runs * len(design.models)
+    return (
+        f"offrecord: {runs} runs ({len(design.models)} models x {len(planned)} cells x "
+        f"{design.runs}), {runs * calls_per_run(design)} calls in all, less what "
+        f"{out} already holds"
+    )
+
+
+def _eval_set(design: Design, options: Sequence[str], out: Path, argument: str) -> int:
+    command = [
+        *(sys.executable, "-m", "inspect_ai", "eval-set", "offrecord/debate"),
+        *("-T", f"study={argument}"),
+        *("--log-dir", str(out / LOGS_FOLDER)),
+        *("--model", ",".join(design.models)),
+        *(
+            part
+            for role in design.roles.items()
+            for part in ("--model-role", "=".join(role))
+        ),
+        *_ALWAYS,
+        *design.options,
+        *split_options(options)[1],
+    ]
+    environment = {**os.environ, MOVED: str(out.resolve())}
+    with subprocess.Popen(command, env=environment) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                # Ctrl-C reached Inspect as well: let it write its logs and end.
+                continue

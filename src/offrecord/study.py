@@ -1,0 +1,139 @@
+"""A study on disk as one object, and the steps that end every import.
+
+This stands beside the flow, as the task does: it ties transcript, measures, estimates
+and report together, and is what `offrecord.load_study` gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from offrecord.measures.pairs import stance_pairs
+from offrecord.measures.tables import measure_stances, measure_surveys
+from offrecord.records import OffrecordError
+from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.measured import measured
+from offrecord.transcript.store import (
+    STUDY_FILE,
+    Imported,
+    read_study_json,
+    read_transcript,
+    write_study_json,
+    write_transcript,
+)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study folder, its tables read when first asked for."""
+
+    path: Path
+    """The folder."""
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What came back: versions, hashes, attempts, rounds, channels."""
+        return read_study_json(self.path)
+
+    @cached_property
+    def transcript(self) -> pl.DataFrame:
+        """One row per attempt at an elicitation (`TRANSCRIPT_SCHEMA`)."""
+        return read_transcript(self.path)
+
+    @cached_property
+    def stances(self) -> pl.DataFrame:
+        """One row per utterance (`STANCE_SCHEMA`)."""
+        return measure_stances(self.path, self.transcript)
+
+    @cached_property
+    def surveys(self) -> pl.DataFrame:
+        """One row per survey (`SURVEY_SCHEMA`)."""
+        return measure_surveys(self.path, self.transcript, self.facts)
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """One row per planned pair of channels (see `stance_pairs`)."""
+        return stance_pairs(self.transcript, self.stances, self.facts)
+
+    def measure(self) -> None:
+        """Parse stances and surveys, where that is not done for these rows yet."""
+        _ = self.stances, self.surveys
+
+    @property
+    def ended_runs(self) -> int:
+        """How many runs have an attempt that ended by itself."""
+        return measured(self.transcript)["run"].n_unique()
+
+
+def load_study(path: str | Path) -> Study:
+    """Open a study folder.
+
+    Args:
+        path: A folder that `offrecord run` or `offrecord import` made.
+
+    Returns:
+        The study; tables are read from disk when first asked for.
+
+    Raises:
+        OffrecordError: If there is no study.
+    """
+    folder = Path(path)
+    if not (folder / STUDY_FILE).is_file():
+        raise OffrecordError(
+            f"{folder}: no study here (no {STUDY_FILE}): give the folder that "
+            "'offrecord run' or 'offrecord import' made"
+        )
+    return Study(folder)
+
+
+def refuse_other_study(out: Path, source: str) -> None:
+    """Refuse to write an import over something else.
+
+    Args:
+        out: The folder that is to hold the study.
+        source: What is imported: `llmagora` or `inspect`.
+
+    Raises:
+        OffrecordError: If the folder holds a run study, another kind of import, or
+            files that are no study.
+    """
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise OffrecordError(f"{out}: not a folder: name another --out")
+    if (out / DESIGN_FILE).exists():
+        raise OffrecordError(
+            f"{out}: a study made by 'offrecord run', which imports its own logs: name "
+            "another --out"
+        )
+    if (out / STUDY_FILE).exists():
+        if read_study_json(out).get("source") != source:
+            raise OffrecordError(f"{out}: another import: name another --out")
+    elif any(out.iterdir()):
+        raise OffrecordError(f"{out}: not empty and not a study: name another --out")
+
+
+def land(out: Path, imported: Imported) -> Study:
+    """Write an import as a study and parse it.
+
+    Args:
+        out: The study's folder.
+        imported: What an importer read.
+
+    Raises:
+        OffrecordError: If the folder cannot be written.
+    """
+    facts = dict(imported.facts)
+    if (out / STUDY_FILE).exists():
+        facts = {**read_study_json(out), **facts}
+    facts["left_out"] = list(imported.left_out)
+    write_transcript(out, imported.transcript)
+    write_study_json(out, facts)
+    study = Study(out)
+    study.measure()
+    return study

@@ -1,0 +1,86 @@
+"""The composition root: dataset, solver and scorers of one task.
+
+`inspect eval offrecord/debate --model M -T scenario=promotion -T condition=baseline`
+runs cells named by hand; `offrecord run` passes a study, which names all of them.
+"""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+from inspect_ai.model import GenerateConfig
+
+from offrecord.measures.scorers import stance_divergence, survey_gap
+from offrecord.protocol.dataset import debate_dataset
+from offrecord.protocol.design import make_design, read_design
+from offrecord.protocol.solver import debate_turns
+from offrecord.transcript.folder import study_design_path
+
+TRANSPORT_RETRIES = 8
+"""How often a request is sent again after a transport error, at most."""
+
+
+@task
+def debate(
+    study: str | None = None,
+    scenario: str | list[str] = "promotion",
+    condition: str | list[str] = "baseline",
+    rounds: int = 5,
+    protocol: str = "twin",
+    channels: str | list[str] = "public,off_record",
+    shadows: int = 1,
+    seed: int = 0,
+    survey_format: str = "free",
+) -> Task:
+    """Two agents debate; each says something in public and off the record.
+
+    Args:
+        study: A study folder; it replaces all other arguments.
+        scenario: Ids of built-in scenarios, or folders.
+        condition: Condition ids.
+        rounds: Turns of each agent.
+        protocol: `twin`, `paper`, or the path of a protocol file.
+        channels: Channel ids or paths, the spoken one first.
+        shadows: Further samples of every utterance, kept out of the history.
+        seed: For item orders and for our own providers; hosted models get none.
+        survey_format: `free` for JSON as the model writes it, or `schema`.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    if study is not None:
+        design = read_design(study_design_path(study))
+    else:
+        design = make_design(
+            {
+                "scenarios": _names(scenario),
+                "conditions": _names(condition),
+                "rounds": rounds,
+                "protocol": protocol,
+                "channels": _names(channels),
+                "shadows": shadows,
+                "seed": seed,
+                "survey_format": survey_format,
+                "runs": 1,
+            },
+            "task arguments",
+        )
+    return Task(
+        dataset=debate_dataset(design),
+        solver=debate_turns(
+            protocol=design.protocol,
+            channels=list(design.channels),
+            rounds=design.rounds,
+            shadows=design.shadows,
+            seed=design.seed,
+            structured=design.structured,
+        ),
+        scorer=[stance_divergence(), survey_gap()],
+        epochs=design.runs,
+        config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
+        version=1,
+    )
+
+
+def _names(value: str | list[str]) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(part.strip() for part in parts)

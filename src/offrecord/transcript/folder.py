@@ -1,0 +1,128 @@
+"""A study folder from the side of its design: made, locked, and held to its content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from filelock import FileLock, Timeout
+
+from offrecord.protocol.design import (
+    Design,
+    protocol_stamps,
+    read_design,
+    scenario_stamps,
+    write_design,
+)
+from offrecord.records import OffrecordError
+from offrecord.transcript.store import (
+    STUDY_FILE,
+    read_study_json,
+    write_study_json,
+    write_text,
+)
+
+DESIGN_FILE: Final = "study.yaml"
+LOGS_FOLDER: Final = "logs"
+
+MOVED: Final = "OFFRECORD_STUDY"
+"""Environment variable: where a study lies now, if its folder was renamed.
+
+Inspect tells a study's tasks by their argument. That argument must stay what it was
+at the first call, or every run would be made again."""
+
+
+def study_design_path(study: str) -> Path:
+    """The design file of a study, by the argument that the task was given.
+
+    Args:
+        study: The study's folder, or its design file.
+    """
+    path = Path(os.environ.get(MOVED) or study)
+    return path if path.suffix in {".yaml", ".yml"} else path / DESIGN_FILE
+
+
+def existing_design(study: Path) -> Design | None:
+    """The design of a study, or nothing where there is no study yet.
+
+    Raises:
+        OffrecordError: If the folder holds something else, such as an import.
+    """
+    if (study / DESIGN_FILE).exists():
+        return read_design(study / DESIGN_FILE)
+    if study.is_dir() and any(entry.name != ".lock" for entry in study.iterdir()):
+        raise OffrecordError(
+            f"{study}: not empty and not a study that 'offrecord run' made: "
+            "name another --out"
+        )
+    if study.exists() and not study.is_dir():
+        raise OffrecordError(f"{study}: not a folder")
+    return None
+
+
+def save_design(study: Path, design: Design) -> dict[str, Any]:
+    """Write a study's design, and check that its content is what it was.
+
+    Args:
+        study: The study's folder, made where it is absent.
+        design: The design, new or grown.
+
+    Returns:
+        The study's facts (study.json).
+
+    Raises:
+        OffrecordError: If content that was already asked has changed since.
+    """
+    facts: dict[str, Any] = {"study": study.name, "argument": str(study.resolve())}
+    if (study / STUDY_FILE).exists():
+        facts = read_study_json(study)
+    known = facts.setdefault("content", {})
+    for name, stamp in design_content(design).items():
+        if known.setdefault(name, stamp) != stamp:
+            raise OffrecordError(
+                f"{name} is now {stamp}, and this study was made with {known[name]}: "
+                "restore it, or make a new study with another --out"
+            )
+    facts["versions"] = {
+        "offrecord": version("offrecord"),
+        "inspect_ai": version("inspect-ai"),
+    }
+    facts["rounds"] = design.rounds
+    write_text(study / DESIGN_FILE, write_design(design))
+    write_study_json(study, facts)
+    return facts
+
+
+def design_content(design: Design) -> dict[str, str]:
+    """What a design's content is: name to `id@version:hash`."""
+    content = protocol_stamps(design)
+    for locator in design.scenarios:
+        content.update(scenario_stamps(locator))
+    return content
+
+
+@contextmanager
+def locked(study: Path) -> Iterator[None]:
+    """Hold a study alone: two eval sets in one folder delete each other's logs.
+
+    Raises:
+        OffrecordError: If another process holds it.
+    """
+    try:
+        study.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(study / ".lock", timeout=0)
+        lock.acquire()
+    except Timeout:
+        raise OffrecordError(
+            f"{study}: another process is running this study: wait for it to end"
+        ) from None
+    except OSError as error:
+        raise OffrecordError(f"{study}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,332 @@
+"""The log adapter: Inspect logs of our task, made anywhere, as raw records.
+
+A log of ours is read with Inspect's own reader. Outputs are known by the stamp that
+their request carried; every other model call in a log (a judge's, say) has none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import (
+    EvalSample,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_samples,
+)
+from inspect_ai.model import ChatMessage, ContentReasoning
+
+from offrecord.content.reply import classify_reply
+from offrecord.protocol.dataset import METADATA_KEY
+from offrecord.protocol.solver import FRAME_KEY, STORE_KEY
+from offrecord.records import (
+    STAMP_KEY,
+    Form,
+    Frame,
+    OffrecordError,
+    Role,
+    Stamp,
+    Status,
+    digest,
+)
+from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+from offrecord.transcript.store import Imported
+
+TASK: Final = "offrecord/debate"
+
+_ASKED: Final = ("rounds", "shadows", "seed", "structured")
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """What has been read so far."""
+
+    study: str
+    root: Path
+    frames: list[pl.DataFrame] = field(default_factory=list)
+    """One per log, so that a row lives as a Python object for one log only."""
+    left_out: list[str] = field(default_factory=list)
+    asked: dict[str, Any] = field(default_factory=dict)
+    content: dict[str, str] = field(default_factory=dict)
+    leaning: dict[str, str] = field(default_factory=dict)
+    instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    started: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Run to the start time and uuid of each attempt."""
+    seen: set[str] = field(default_factory=set)
+    """Sample uuids; a retried log holds the samples of the one before it again."""
+    logs: int = 0
+
+
+def import_inspect(source: Path, study: str) -> Imported:
+    """Read Inspect logs of our task.
+
+    Args:
+        source: A log, or a folder of logs, read recursively.
+        study: The name of the study that they become.
+
+    Returns:
+        The transcript, the study's facts, and one line for each log or sample that
+        could not be used.
+
+    Raises:
+        OffrecordError: If nothing there can be read.
+    """
+    gathering = _Gathering(study, source if source.is_dir() else source.parent)
+    for path in _log_files(source):
+        _read_log(gathering, path)
+    if not gathering.frames:
+        why = f" ({gathering.left_out[0]})" if gathering.left_out else ""
+        raise OffrecordError(f"{source}: holds no debate of {TASK} to import{why}")
+    return Imported(
+        transcript=_frame(gathering),
+        facts=_facts(gathering),
+        left_out=tuple(gathering.left_out),
+    )
+
+
+def _log_files(source: Path) -> list[Path]:
+    if not source.exists():
+        raise OffrecordError(f"{source}: no such file or folder")
+    if source.is_file():
+        return [source]
+    names = [Path(info.name.removeprefix("file://")) for info in _listed(source)]
+    return sorted(names)
+
+
+def _listed(source: Path) -> list[Any]:
+    try:
+        return list(list_eval_logs(str(source.resolve()), recursive=True))
+    except Exception as error:
+        raise OffrecordError(f"{source}: cannot be listed ({_line(error)})") from None
+
+
+def _read_log(gathering: _Gathering, path: Path) -> None:
+    name = _relative(gathering.root, path)
+    if not path.resolve().is_relative_to(gathering.root.resolve()):
+        gathering.left_out.append(f"{name}: a link that leaves the folder")
+        return
+    rows = list[dict[str, Any]]()
+    try:
+        header = read_eval_log(str(path), header_only=True)
+        if header.eval.task != TASK:
+            gathering.left_out.append(f"{name}: a log of task '{header.eval.task}'")
+            return
+        gathering.logs += 1
+        samples = read_eval_log_samples(
+            str(path), all_samples_required=False, resolve_attachments=True
+        )
+        for sample in samples:
+            where = f"{name}: sample {sample.id} repeat {sample.epoch}"
+            try:
+                rows += _read_sample(gathering, sample, name)
+            except (OffrecordError, KeyError, TypeError, ValueError) as error:
+                gathering.left_out.append(f"{where}: {_line(error)}")
+    except Exception as error:  # a foreign file can fail in any way
+        gathering.left_out.append(f"{name}: cannot be read ({_line(error)})")
+    if rows:
+        gathering.frames.append(pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA))
+
+
+def _read_sample(
+    gathering: _Gathering, sample: EvalSample, log: str
+) -> list[dict[str, Any]]:
+    """The rows of one sample; none if an earlier log held it already."""
+    uuid = sample.uuid or digest([log, sample.id, sample.epoch])
+    if uuid in gathering.seen:
+        return []
+    meta = sample.metadata.get(METADATA_KEY)
+    if not isinstance(meta, Mapping):
+        raise OffrecordError("not a debate")
+    _check_asked(gathering, meta)
+    rows = [
+        row
+        for event in sample.events
+        if isinstance(event, ModelEvent)
+        and (row := _row(gathering, event, meta)) is not None
+    ]
+    if not rows:
+        return []
+    gathering.seen.add(uuid)
+    record = sample.store.get(STORE_KEY) if sample.error is None else None
+    ended = record["ended"] if isinstance(record, Mapping) else None
+    for row in rows:
+        row.update(ended=ended, uuid=uuid, log=log)
+    started = str(sample.started_at or "")
+    gathering.started.setdefault(rows[0]["run"], []).append((started, uuid))
+    gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
+    return rows
+
+
+def _check_asked(gathering: _Gathering, meta: Mapping[str, Any]) -> None:
+    """Refuse a sample that was not asked what the others were asked."""
+    asked = {name: meta[name] for name in _ASKED}
+    gathering.asked = gathering.asked or asked
+    for name, value in asked.items():
+        if gathering.asked[name] != value:
+            raise OffrecordError(
+                f"{name} {value}, where the study has {gathering.asked[name]}"
+            )
+    known = gathering.content
+    for name, stamp in meta["content"].items():
+        if known.get(name, stamp) != stamp:
+            raise OffrecordError(
+                f"{name} is {stamp}, where the study has {known[name]}"
+            )
+    known.update(meta["content"])
+
+
+def _row(
+    gathering: _Gathering, event: ModelEvent, meta: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """One model call as a row; nothing if it carries no stamp of ours."""
+    carried = event.input[-1].metadata if event.input else None
+    if not carried or STAMP_KEY not in carried:
+        return None
+    stamp = Stamp.from_dict(carried[STAMP_KEY])
+    frame = Frame.from_dict(carried[FRAME_KEY])
+    output, cell = event.output, stamp.cell
+    answered = bool(output.choices)
+    text = output.completion if answered else ""
+    stop = str(output.stop_reason) if answered else None
+    error = event.error or (output.error if not answered else None)
+    if not answered and error is None:
+        error = "no reply"
+    settings = event.config.model_dump(exclude_none=True, exclude={"response_schema"})
+    usage = output.usage
+    cached = usage.input_tokens_cache_read if usage else None
+    survey = stamp.form is Form.SURVEY
+    instrument = meta["content"][f"instrument of {cell.scenario}"] if survey else None
+    if instrument is not None:
+        gathering.instruments.setdefault(
+            instrument,
+            {
+                "items": sorted(frame.items, key=_item_order),
+                "low": frame.low,
+                "high": frame.high,
+            },
+        )
+    partner = frame.role is Role.PARTNER
+    return {
+        "study": gathering.study,
+        "run": stamp.run,
+        "model": cell.model,
+        "partner": cell.partner,
+        "scenario": cell.scenario,
+        "condition": cell.condition,
+        "kind": str(cell.kind),
+        "timing": str(cell.timing),
+        "protocol": cell.protocol,
+        "factors": json.dumps(dict(cell.factors), sort_keys=True),
+        "repeat": stamp.repeat,
+        "round": stamp.round,
+        "turn": stamp.turn,
+        "agent": stamp.agent,
+        "agent_model": cell.partner if partner else cell.model,
+        "role": str(frame.role),
+        "side": frame.side,
+        "partner_side": frame.partner_side,
+        "labels": list(frame.labels),
+        "channel": stamp.channel,
+        "audience": list(carried.get("audience", [])),
+        "form": str(stamp.form),
+        "instrument": instrument,
+        "draw": stamp.draw,
+        "transport_retries": event.retries or 0,
+        "text": text,
+        "reasoning": _reasoning(output.message) if answered else None,
+        "status": str(
+            classify_reply(text, stop or "unknown", error) if answered else Status.ERROR
+        ),
+        "stop_reason": stop or error,
+        "structured": event.config.response_schema is not None if survey else None,
+        "constrained": bool((output.metadata or {}).get("constrained", False)),
+        "prompt_hash": carried.get("prompt_hash"),
+        "history_hash": carried.get("history_hash"),
+        "provider": event.model.split("/")[0],
+        "model_answered": output.model or None,
+        "settings": json.dumps(settings, sort_keys=True, default=str),
+        "input_tokens": _input_tokens(usage),
+        "cached_tokens": cached,
+        "output_tokens": usage.output_tokens if usage else None,
+        "started": event.timestamp,
+        "seconds": _seconds(event.timestamp, event.completed),
+    }
+
+
+def _item_order(item: str) -> tuple[int, str]:
+    digits = "".join(character for character in item if character.isdigit())
+    return (int(digits) if digits else 0, item)
+
+
+def _input_tokens(usage: Any) -> int | None:  # noqa: ANN401  (Inspect's ModelUsage)
+    if usage is None:
+        return None
+    cached = (usage.input_tokens_cache_read or 0) + (
+        usage.input_tokens_cache_write or 0
+    )
+    return int(usage.input_tokens + cached)
+
+
+def _reasoning(message: ChatMessage) -> str | None:
+    if isinstance(message.content, str):
+        return None
+    parts = [
+        (part.summary or "") if part.redacted else part.reasoning
+        for part in message.content
+        if isinstance(part, ContentReasoning)
+    ]
+    return "\n\n".join(part for part in parts if part) or None
+
+
+def _seconds(start: datetime, end: datetime | None) -> float | None:
+    return None if end is None else (end - start).total_seconds()
+
+
+def _frame(gathering: _Gathering) -> pl.DataFrame:
+    attempts = {
+        uuid: number
+        for tries in gathering.started.values()
+        for number, (_, uuid) in enumerate(sorted(tries), start=1)
+    }
+    numbered = pl.concat(gathering.frames).with_columns(
+        pl.col("uuid").replace_strict(attempts, return_dtype=pl.Int32).alias("attempt")
+    )
+    order = ["model", "partner", "scenario", "condition", "factors", "repeat"]
+    inner = ["attempt", "turn", "form", "channel", "draw"]
+    return numbered.select(TRANSCRIPT_SCHEMA).sort([*order, *inner])
+
+
+def _facts(gathering: _Gathering) -> dict[str, Any]:
+    return {
+        "study": gathering.study,
+        "source": "inspect",
+        **gathering.asked,
+        "channels": [
+            name.removeprefix("channel ")
+            for name in gathering.content
+            if name.startswith("channel ")
+        ],
+        "content": gathering.content,
+        "leaning": gathering.leaning,
+        "instruments": gathering.instruments,
+        "attempts": {run: len(tries) for run, tries in gathering.started.items()},
+        "logs": gathering.logs,
+    }
+
+
+def _relative(root: Path, path: Path) -> str:
+    try:
+        return path.relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return path.name
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

@@ -1,0 +1,62 @@
+"""Scripts and answerers that several tests hold debates with."""
+
+from __future__ import annotations
+
+import json
+
+from offrecord.protocol.channel import Channel, find_channel
+from offrecord.protocol.debate import Reply, Request, Script
+from offrecord.protocol.prompts import Protocol, find_protocol
+from offrecord.records import Cell, Form
+from offrecord.scenarios.load import load_scenario
+
+
+def make_script(
+    scenario: str = "promotion",
+    condition: str = "alignment-future",
+    *,
+    protocol: str | Protocol = "twin",
+    channels: tuple[str | Channel, ...] = ("public", "off_record"),
+    rounds: int = 3,
+    shadows: int = 1,
+    factors: dict[str, str] | None = None,
+    repeat: int = 1,
+    model: str = "model",
+    seed: int = 0,
+) -> Script:
+    loaded = load_scenario(scenario)
+    templates = find_protocol(protocol) if isinstance(protocol, str) else protocol
+    where = loaded.conditions[condition]
+    return Script(
+        cell=Cell(
+            model=model,
+            partner=model,
+            scenario=loaded.id,
+            condition=where.id,
+            kind=where.kind,
+            timing=where.timing,
+            protocol=templates.id,
+            factors=factors or {},
+        ),
+        repeat=repeat,
+        scenario=loaded,
+        protocol=templates,
+        channels=tuple(
+            find_channel(c, templates.folder) if isinstance(c, str) else c
+            for c in channels
+        ),
+        rounds=rounds,
+        shadows=shadows,
+        seed=seed,
+    )
+
+
+def plain_text(request: Request) -> str:
+    """A well-formed answer to a request."""
+    if request.stamp.form is Form.SURVEY:
+        return json.dumps(dict.fromkeys(request.frame.items, request.frame.low))
+    return f"{request.frame.side} - turn {request.stamp.turn} has its reasons."
+
+
+async def plain_answer(request: Request) -> Reply:
+    return Reply(text=plain_text(request))

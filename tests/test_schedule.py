@@ -1,0 +1,151 @@
+"""The schedule: what waits for what, on a virtual clock with exact latencies."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
+from offrecord.records import Ended, Form, Stamp, Status
+from tests.debates import make_script, plain_text
+
+LATENCY = 0.5
+
+
+class Clocked:
+    """Answers every request after the same latency, and notes when it was asked."""
+
+    def __init__(
+        self, silent_turn: int | None = None, reply: Reply | None = None
+    ) -> None:
+        self.asked: dict[Stamp, float] = {}
+        self.silent_turn, self.reply = silent_turn, reply or Reply(text="")
+
+    async def __call__(self, request: Request) -> Reply:
+        self.asked[request.stamp] = trio.current_time()
+        await trio.sleep(LATENCY)
+        stamp = request.stamp
+        spoken = (stamp.channel, stamp.form, stamp.draw) == (
+            "public",
+            Form.UTTERANCE,
+            0,
+        )
+        if spoken and stamp.turn == self.silent_turn:
+            return self.reply
+        return Reply(text=plain_text(request))
+
+
+def hold(script: Script, answerer: Clocked) -> tuple[Debate, float]:
+    async def main() -> tuple[Debate, float]:
+        start = trio.current_time()
+        debate = await hold_debate(script, answerer)
+        return debate, trio.current_time() - start
+
+    return trio.run(main, clock=MockClock(autojump_threshold=0))
+
+
+def test_a_run_takes_one_latency_a_turn() -> None:
+    answerer = Clocked()
+    debate, seconds = hold(make_script(rounds=5), answerer)
+    assert seconds == pytest.approx(10 * LATENCY)
+    assert len(debate.outputs) == 10 * 6
+    assert debate.ended is Ended.COMPLETED
+
+
+def test_other_outputs_start_when_the_public_one_is_in() -> None:
+    answerer = Clocked()
+    hold(make_script(rounds=2), answerer)
+    start = min(answerer.asked.values())
+    for stamp, when in answerer.asked.items():
+        spoken = (stamp.channel, stamp.form, stamp.draw) == (
+            "public",
+            Form.UTTERANCE,
+            0,
+        )
+        # The last turn (4) starts everything at once, at the end of turn 3.
+        expected = stamp.turn - 1 if spoken or stamp.turn == 4 else stamp.turn
+        assert when - start == pytest.approx(expected * LATENCY), stamp
+
+
+def test_every_output_of_a_turn_sees_the_history_before_it() -> None:
+    debate, _ = hold(make_script(rounds=3), Clocked())
+    for request, _ in debate.outputs:
+        prompt = "\n".join(text for _, text in request.messages)
+        said = [t for t in range(1, 7) if f"turn {t} has its reasons" in prompt]
+        assert said == list(range(1, request.stamp.turn)), request.stamp
+    hashes = {(r.stamp.turn, r.history_hash) for r, _ in debate.outputs}
+    assert len(hashes) == 6  # one history a turn, the same for all its outputs
+
+
+@pytest.mark.parametrize(
+    ("reply", "ended", "status"),
+    [
+        (Reply(text=""), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
+        (Reply(text="<think>hm</think>"), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
+        (
+            Reply(text="<think>hm", stop_reason="max_tokens"),
+            Ended.NO_PUBLIC_TEXT,
+            Status.TRUNCATED,
+        ),
+        (
+            Reply(text="", stop_reason="content_filter"),
+            Ended.NO_PUBLIC_TEXT,
+            Status.FILTERED,
+        ),
+        (Reply(text="", error="TimeoutError"), Ended.NO_PUBLIC_TEXT, Status.ERROR),
+        (
+            Reply(text="", stop_reason="model_length"),
+            Ended.CONTEXT_OVERFLOW,
+            Status.ERROR,
+        ),
+    ],
+)
+def test_a_public_turn_without_text_ends_the_run(
+    reply: Reply, ended: Ended, status: Status
+) -> None:
+    debate, _ = hold(make_script(rounds=4), Clocked(silent_turn=3, reply=reply))
+    assert debate.ended is ended
+    # Turns 1 to 3 are whole, the silent one's other outputs included.
+    assert [o.request.stamp.turn for o in debate.outputs] == [1] * 6 + [2] * 6 + [3] * 6
+    assert debate.outputs[12].reply.status is status
+    assert len(debate.history.said) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I would rather not say.", "PROMOTE - cut off in mid"],
+)
+def test_unclear_or_truncated_text_enters_the_history_as_it_is(text: str) -> None:
+    answerer = Clocked(2, Reply(text=text, stop_reason="max_tokens"))
+    debate, _ = hold(make_script(rounds=2), answerer)
+    assert debate.ended is Ended.COMPLETED
+    assert debate.history.said[1].text == text
+
+
+def test_messages_alternate_and_end_with_the_user() -> None:
+    for protocol in ("twin", "paper"):
+        debate, _ = hold(make_script(protocol=protocol), Clocked())
+        for request, _ in debate.outputs:
+            senders = [sender for sender, _ in request.messages]
+            assert senders[0] == "system"
+            assert senders[1::2] == ["user"] * len(senders[1::2])
+            assert senders[2::2] == ["assistant"] * len(senders[2::2])
+            assert senders[-1] == "user"
+
+
+def test_label_and_item_order_are_factors() -> None:
+    stated, _ = hold(make_script(rounds=1), Clocked())
+    factors = {"label_order": "reversed", "item_order": "shuffled"}
+    varied, _ = hold(make_script(rounds=1, factors=factors), Clocked())
+    again, _ = hold(make_script(rounds=1, factors=factors), Clocked())
+    plain = [o.request.frame for o in stated.outputs]
+    frames = [o.request.frame for o in varied.outputs]
+    assert frames == [o.request.frame for o in again.outputs]  # reproducible
+    assert frames[0].labels == tuple(reversed(plain[0].labels))
+    surveys = [f for f in frames if f.items]
+    assert surveys[0].items == surveys[1].items  # both channels of a turn alike
+    assert surveys[0].items != surveys[2].items  # another turn, another order
+    assert sorted(surveys[0].items) == sorted(next(f for f in plain if f.items).items)
+    other, _ = hold(make_script(rounds=1, factors=factors, seed=1), Clocked())
+    assert [o.request.frame.items for o in other.outputs] != [f.items for f in frames]
