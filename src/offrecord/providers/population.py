@@ -40,6 +40,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+_STAYING = Rule()
 _Percent = Annotated[float, Field(ge=0, le=100)]
 
 
@@ -127,7 +128,7 @@ class Population:
     def rule(self, cell: Cell, role: Role) -> Rule:
         """The probabilities of an agent's states."""
         covering = (rule for rule in self.rules if rule.covers(cell, role))
-        return next(covering, Rule())
+        return next(covering, _STAYING)
 
     def state(self, stamp: Stamp, frame: Frame) -> State:
         """The true state of an agent during a turn."""
@@ -274,9 +275,9 @@ def _turn_draws(seed: int, run: str, agent: str, turn: int) -> tuple[float, floa
 
 
 def _read(prompt: Sequence[tuple[str, str]], frame: Frame) -> None:
-    text = "\n".join(part for _, part in prompt)
+    texts = [text for _, text in reversed(prompt)]  # the request itself stands last
     for needed in (*frame.labels, *frame.items):
-        if needed not in text:
+        if not any(needed in text for text in texts):
             raise OffrecordError(
                 f"the prompt does not name '{needed}', so it cannot be answered"
             )

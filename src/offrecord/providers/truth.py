@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple, Self
 
@@ -78,7 +79,7 @@ class Rule(BaseModel):
         )
         return all(wanted is None or wanted == given for wanted, given in asked)
 
-    @property
+    @cached_property
     def shares(self) -> Mapping[State, float]:
         """The probability of each state at any turn."""
         shares = {
