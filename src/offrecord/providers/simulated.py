@@ -21,10 +21,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from offrecord.providers.faults import Answer
 from offrecord.providers.population import load_population
-from offrecord.records import STAMP_KEY, Frame, OffrecordError, Stamp, digest
-
-FRAME_KEY = "frame"
-"""The key of a request's last message's metadata under which its frame stands."""
+from offrecord.records import FRAME_KEY, STAMP_KEY, Frame, OffrecordError, Stamp, digest
 
 
 class SimulatedOutageError(Exception):
