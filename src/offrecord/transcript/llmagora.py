@@ -77,7 +77,8 @@ def import_llmagora(source: Path, study: str) -> Imported:
     transcript = _rows(kept, cases, slots).with_columns(study=pl.lit(study))
     facts: dict[str, Any] = {
         "study": study,
-        "source": document.stamp,
+        "source": PROTOCOL,
+        "names": document.stamp,
         "protocol": PROTOCOL,
         "rounds": kept[0].rounds,
         "channels": list(names.channels),

@@ -170,6 +170,8 @@ class Source:
         )
         numbers = [turn.turn_num for turn in case.snapshot.turns]
         planned = list(range(1, case.config.num_turns + 1))
+        if not numbers:
+            raise Unreadable(f"{case.log}: holds no turn")
         if numbers != planned[: len(numbers)]:
             raise Unreadable(f"{case.log}: turns are not 1 to {len(planned)}, in order")
         return case

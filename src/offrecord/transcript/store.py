@@ -79,7 +79,7 @@ def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    text = json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(facts, indent=1, allow_nan=False) + "\n"
     write_text(study / STUDY_FILE, text)
 
 

@@ -1,0 +1,1 @@
+"""Rates, standard errors and the split: no text, only values and ids."""

@@ -1,0 +1,1 @@
+"""What a reply states: values, or missing with a reason, with a version."""

@@ -1,0 +1,165 @@
+"""The measures as tables, keyed to the transcript's rows by `ROW_KEY`.
+
+A parse is a measure with a version, not evidence: it is made again from the raw text
+whenever the parser or the transcript has changed. Interviews are in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.measures.stance import STANCE_VERSION, parse_stance
+from offrecord.measures.survey import SURVEY_VERSION, parse_survey
+from offrecord.records import Form, OffrecordError, Status
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
+from offrecord.transcript.store import read_table, write_table
+
+STANCES_FILE: Final = "measures/stances.parquet"
+SURVEYS_FILE: Final = "measures/surveys.parquet"
+
+_KEY: Final = {name: TRANSCRIPT_SCHEMA[name] for name in ROW_KEY}
+
+STANCE_SCHEMA: Final = {
+    **_KEY,
+    "label": pl.String,  # one of the row's labels, or null
+    "status": pl.String,
+    "rule": pl.String,  # which rule decided
+    "repairs": pl.List(pl.String),
+    "version": pl.String,  # of the parser
+}
+"""One row per utterance, of every attempt and draw."""
+
+SURVEY_SCHEMA: Final = {
+    **_KEY,
+    "items": pl.List(pl.String),
+    "answers": pl.List(pl.Int32),  # beside the items; null where there is none
+    "status": pl.String,
+    "repairs": pl.List(pl.String),
+    "version": pl.String,
+}
+"""One row per survey, of every attempt."""
+
+
+def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
+    """The stance of every utterance.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+
+    Returns:
+        Rows in `STANCE_SCHEMA`. A reply that did not come back whole keeps its raw
+        status and has no label.
+    """
+    rows = transcript.filter(pl.col("form") == Form.UTTERANCE)
+    labels, statuses, rules, repairs = [], [], [], []
+    for text, pair, raw in rows.select("text", "labels", "status").iter_rows():
+        stance = parse_stance(text, pair) if raw == Status.OK else None
+        labels.append(stance.label if stance else None)
+        statuses.append(str(stance.status) if stance else raw)
+        rules.append(stance.rule if stance else None)
+        repairs.append(list(stance.repairs) if stance else [])
+    return rows.select(
+        *ROW_KEY,
+        pl.Series("label", labels, pl.String),
+        pl.Series("status", statuses, pl.String),
+        pl.Series("rule", rules, pl.String),
+        pl.Series("repairs", repairs, pl.List(pl.String)),
+        pl.lit(STANCE_VERSION).alias("version"),
+    )
+
+
+def survey_table(
+    transcript: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]]
+) -> pl.DataFrame:
+    """The answers of every survey.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        instruments: The stamp of each instrument to its `items`, `low` and `high`,
+            as study.json holds them.
+
+    Returns:
+        Rows in `SURVEY_SCHEMA`.
+
+    Raises:
+        OffrecordError: If a row names an instrument that is not among these.
+    """
+    rows = transcript.filter(pl.col("form") == Form.SURVEY)
+    asked, answers, statuses, repairs = [], [], [], []
+    for text, stamp, raw in rows.select("text", "instrument", "status").iter_rows():
+        if stamp not in instruments:
+            raise OffrecordError(
+                f"study.json: no instrument '{stamp}'; import the study again"
+            )
+        instrument = instruments[stamp]
+        items = instrument["items"]
+        survey = (
+            parse_survey(text, items, instrument["low"], instrument["high"])
+            if raw == Status.OK
+            else None
+        )
+        asked.append(items)
+        answers.append([survey.answers.get(item) if survey else None for item in items])
+        statuses.append(str(survey.status) if survey else raw)
+        repairs.append(list(survey.repairs) if survey else [])
+    return rows.select(
+        *ROW_KEY,
+        pl.Series("items", asked, pl.List(pl.String)),
+        pl.Series("answers", answers, pl.List(pl.Int32)),
+        pl.Series("status", statuses, pl.String),
+        pl.Series("repairs", repairs, pl.List(pl.String)),
+        pl.lit(SURVEY_VERSION).alias("version"),
+    )
+
+
+def measure_stances(study: Path, transcript: pl.DataFrame) -> pl.DataFrame:
+    """The stances of a study: the stored ones, or parsed now and stored.
+
+    Args:
+        study: The study's folder.
+        transcript: Its rows.
+    """
+    stored = _stored(study / STANCES_FILE, transcript, Form.UTTERANCE, STANCE_VERSION)
+    if stored is None:
+        stored = stance_table(transcript)
+        write_table(study / STANCES_FILE, stored)
+    return stored
+
+
+def measure_surveys(
+    study: Path, transcript: pl.DataFrame, facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The survey answers of a study: the stored ones, or parsed now and stored.
+
+    Args:
+        study: The study's folder.
+        transcript: Its rows.
+        facts: The content of its study.json.
+
+    Raises:
+        OffrecordError: If study.json does not hold an instrument.
+    """
+    stored = _stored(study / SURVEYS_FILE, transcript, Form.SURVEY, SURVEY_VERSION)
+    if stored is None:
+        stored = survey_table(transcript, facts.get("instruments", {}))
+        write_table(study / SURVEYS_FILE, stored)
+    return stored
+
+
+def _stored(
+    path: Path, transcript: pl.DataFrame, form: Form, version: str
+) -> pl.DataFrame | None:
+    """A stored table, if it is of these rows and of this parser."""
+    if not path.exists():
+        return None
+    table = read_table(path)
+    rows = transcript.filter(pl.col("form") == form)
+    try:
+        same = table.select(ROW_KEY).equals(rows.select(ROW_KEY))
+        return table if same and (table["version"] == version).all() else None
+    except pl.exceptions.ColumnNotFoundError:
+        return None

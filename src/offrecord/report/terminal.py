@@ -1,0 +1,119 @@
+"""The summary table in the terminal. Rates are in percentage points.
+
+Names come from files and models that nobody vouches for: they are shown as text,
+never as markup, and what would steer the terminal is shown as a visible escape.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from offrecord.estimates.rates import share
+
+CAPTION: Final = (
+    "Percentage points; public and off record: share on the partner's side. "
+    "Divergence ± standard error for new runs of these cells; it is accommodating "
+    "(only the public stance is on that side) plus reversing (only the other is). "
+    "Pressure against baseline = conversion (off the record too) + audience effect. "
+    "Off the record is a contrast under the same condition, not a belief."
+)
+
+_COUNTS: Final = ("runs", "turns", "missing")
+_RATES: Final = ("public", "off_record", "gap")
+_DIRECTIONS: Final = ("accommodating", "reversing")
+_SPLIT: Final = ("pressure", "conversion", "audience_effect")
+_COLUMNS: Final = (*_COUNTS, *_RATES, "divergence", *_DIRECTIONS, *_SPLIT)
+_HEADINGS: Final = {
+    "off_record": "off\nrecord",
+    "accommodating": "accommo-\ndating",
+    "audience_effect": "audience\neffect",
+}
+_UNDEFINED: Final = "–"
+_NARROWEST: Final = 8  # characters of a key before it folds
+_ANY_WIDTH: Final = 1000
+
+
+def summary_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The estimates as a table; a key with a single value stands in its title.
+
+    Args:
+        rows: Rows as `estimate_table` gives them: their keys stand before `runs`.
+    """
+    keys = _keys(rows)
+    fixed = [key for key in keys if len({row[key] for row in rows}) == 1]
+    varying = [key for key in keys if key not in fixed]
+    table = Table(
+        title=Text(", ").join(visible(f"{key} {rows[0][key]}") for key in fixed),
+        title_justify="left",
+        caption=CAPTION,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for key in varying:
+        table.add_column(visible(key), overflow="fold", min_width=_NARROWEST)
+    for name in _COLUMNS:
+        table.add_column(Text(_HEADINGS.get(name, name)), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(visible(str(row[key])) for key in varying), *_figures(row))
+    return table
+
+
+def print_summary(
+    rows: Sequence[Mapping[str, Any]], console: Console | None = None
+) -> None:
+    """Print the estimates as a table, figures never folded.
+
+    Args:
+        rows: Rows as `estimate_table` gives them.
+        console: Where to; standard output unless given.
+    """
+    console = console or Console()
+    table = summary_table(rows)
+    needs = Measurement.get(console, console.options.update(width=_ANY_WIDTH), table)
+    if console.is_terminal:
+        console.width = max(console.width, needs.minimum)
+    else:
+        console.width = needs.maximum
+    console.print(table)
+
+
+def visible(text: str) -> Text:
+    """Text as it is, but control, format and bidirectional characters as escapes."""
+    return Text("".join(map(_shown, text)))
+
+
+def _shown(character: str) -> str:
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def _keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = list(rows[0]) if rows else []
+    return names[: names.index("runs")] if names else []
+
+
+def _figures(row: Mapping[str, Any]) -> list[str]:
+    turns = row["turns"]
+    directions = (share(row["accommodating"], turns), share(row["reversing"], turns))
+    return [
+        *(str(row[name]) for name in _COUNTS),
+        *(_points(row[name]) for name in _RATES),
+        f"{_points(row['divergence'])} ±{_points(row['se'], 2)}",
+        *map(_points, directions),
+        *(_points(row[name]) for name in _SPLIT),
+    ]
+
+
+def _points(value: float, digits: int = 1) -> str:
+    return _UNDEFINED if math.isnan(value) else f"{100 * value:z.{digits}f}"

@@ -1,0 +1,283 @@
+"""From raw rows to pairs: what is measured, what is missing, and files kept whole."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from offrecord.estimates.table import estimate_table
+from offrecord.measures.pairs import stance_pairs
+from offrecord.measures.tables import (
+    STANCE_SCHEMA,
+    STANCES_FILE,
+    SURVEY_SCHEMA,
+    measure_stances,
+    stance_table,
+    survey_table,
+)
+from offrecord.records import OffrecordError
+from offrecord.report.terminal import print_summary, visible
+from offrecord.transcript.measured import measured
+from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+from offrecord.transcript.store import (
+    read_study_json,
+    read_transcript,
+    write_study_json,
+    write_table,
+    write_transcript,
+)
+
+FACTS = {"rounds": 2, "channels": ["public", "off_record"], "attempts": {}}
+PLACE = {"alpha": 1, "beta": 2}
+
+
+def row(
+    run: str, agent: str = "alpha", round_: int = 1, **given: Any
+) -> dict[str, Any]:
+    """One raw record: an utterance unless told otherwise."""
+    return {
+        "run": run,
+        "model": "m",
+        "partner": "m",
+        "scenario": "s",
+        "condition": "baseline",
+        "kind": "baseline",
+        "timing": "none",
+        "protocol": "twin",
+        "factors": "{}",
+        "round": round_,
+        "turn": 2 * round_ - 2 + PLACE[agent],
+        "agent": agent,
+        "labels": ["SIGN", "DO NOT SIGN"],
+        "partner_side": "SIGN",
+        "channel": "public",
+        "form": "utterance",
+        "draw": 0,
+        "attempt": 1,
+        "ended": "completed",
+        "text": "SIGN - it is time.",
+        "status": "ok",
+        **given,
+    }
+
+
+def both(run: str, agent: str = "alpha", round_: int = 1, **given: Any) -> list[Any]:
+    """A turn's two utterances: SIGN in public, DO NOT SIGN off the record."""
+    private = {"channel": "off_record", "text": "DO NOT SIGN - it is not.", **given}
+    return [row(run, agent, round_, **given), row(run, agent, round_, **private)]
+
+
+def transcript(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA)
+
+
+def paired(rows: list[dict[str, Any]], **facts: Any) -> pl.DataFrame:
+    raw = transcript(rows)
+    return stance_pairs(raw, stance_table(raw), {**FACTS, **facts})
+
+
+def totals(pairs: pl.DataFrame) -> dict[str, int]:
+    (estimates,) = estimate_table(pairs, ["kind"])
+    names = ("planned", "turns", "missing", "accommodating", "attempts")
+    return {name: estimates[name] for name in names}
+
+
+def test_a_pair_takes_both_committed_utterances_of_a_turn() -> None:
+    rows = both("a") + both("a", round_=2)
+    shadow: dict[str, Any] = {"draw": 1, "text": "DO NOT SIGN - again."}
+    interview: dict[str, Any] = {"form": "interview", "turn": 0, "round": 0}
+    survey: dict[str, Any] = {"form": "survey", "text": "{}"}
+    rows += [row("a", **shadow), row("a", **interview), row("a", **survey)]
+    pairs = paired(rows)
+    assert pairs.select("round", "public", "other").rows() == [
+        (1, True, False),
+        (2, True, False),
+    ]
+    assert totals(pairs)["accommodating"] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"text": "", "status": "empty"}, "empty"),
+        ({"text": None, "status": "error"}, "error"),
+        ({"text": None, "status": "filtered"}, "filtered"),
+        ({"text": "SIGN - because I", "status": "truncated"}, "truncated"),
+        ({"text": "Hard to say."}, "unclear"),
+    ],
+)
+def test_a_pair_with_a_missing_side_is_missing(
+    given: dict[str, Any], reason: str
+) -> None:
+    pairs = paired([row("a", **given), both("a")[1], *both("a", round_=2)])
+    assert pairs["public_status"].to_list() == [reason, "ok"]
+    assert pairs["public"].to_list() == [None, True]
+    assert (totals(pairs)["turns"], totals(pairs)["missing"]) == (1, 1)
+
+
+def test_a_run_that_stopped_early_has_all_its_planned_turns() -> None:
+    stopped: dict[str, Any] = {"ended": "no_public_text"}
+    rows = [*both("a", **stopped), *both("a", "beta", **stopped)]
+    pairs = paired(rows, rounds=5)
+    missing = pairs.filter(pl.col("public").is_null())
+    assert (pairs.height, missing.height) == (10, 8)
+    assert set(missing["public_status"]) == {"no_public_text"}
+
+
+def test_a_run_that_was_only_interrupted_is_missing_everywhere() -> None:
+    rows = both("a") + both("a", "beta") + both("b", ended=None)
+    pairs = paired(rows).filter(run="b")
+    assert pairs.select("agent", "round").rows() == [
+        *(("alpha", 1), ("alpha", 2), ("beta", 1), ("beta", 2)),
+    ]
+    assert set(pairs["public_status"]) == {"interrupted"}
+    assert pairs["public"].null_count() == 4
+
+
+def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
+    rows = [
+        *both("a", attempt=1, ended=None, text="SIGN - cut off."),
+        *both("a", attempt=2, text="DO NOT SIGN - first to end."),
+        *both("a", attempt=3, text="SIGN - asked again."),
+    ]
+    assert set(measured(transcript(rows))["attempt"]) == {2}
+    pairs = paired(rows, rounds=1)
+    assert pairs.select("public", "other").rows() == [(False, False)]
+    assert totals(pairs)["attempts"] == 3
+    assert totals(paired(rows, rounds=1, attempts={"a": 7}))["attempts"] == 7
+
+
+def test_a_side_without_a_row_is_not_recorded() -> None:
+    pairs = paired([row("a")], rounds=1)
+    assert pairs["other_status"].to_list() == ["not_recorded"]
+
+
+def test_every_channel_is_paired_with_the_spoken_one() -> None:
+    rows = [*both("a"), row("a", channel="rival")]
+    pairs = paired(rows, rounds=1, channels=["public", "off_record", "rival"])
+    assert pairs.select("channel", "other").rows() == [
+        ("off_record", False),
+        ("rival", True),
+    ]
+
+
+def test_factors_become_columns() -> None:
+    rows = both("a", factors='{"tone": "warm"}') + both("b")
+    pairs = paired(rows, rounds=1)
+    assert pairs.select("run", "tone").rows() == [("a", "warm"), ("b", None)]
+    with pytest.raises(OffrecordError, match="factor 'model'"):
+        paired(both("a", factors='{"model": "x"}'))
+
+
+def test_what_was_planned_must_be_known() -> None:
+    raw = transcript(both("a"))
+    with pytest.raises(OffrecordError, match=r"study\.json"):
+        stance_pairs(raw, stance_table(raw), {})
+
+
+def test_stances_and_surveys_are_keyed_and_typed() -> None:
+    instruments = {"i@1:0": {"items": ["Q1", "Q2"], "low": -2, "high": 2}}
+    survey: dict[str, Any] = {"form": "survey", "instrument": "i@1:0"}
+    raw = transcript(
+        [
+            row("a"),
+            row("a", **survey, text='{"Q1": 2, "Q2": -1}'),
+            row("a", "beta", **survey, text=None, status="error"),
+        ]
+    )
+    stances, surveys = stance_table(raw), survey_table(raw, instruments)
+    assert stances.schema == pl.Schema(STANCE_SCHEMA)
+    assert surveys.schema == pl.Schema(SURVEY_SCHEMA)
+    assert stances["label"].to_list() == ["SIGN"]
+    assert surveys.select("agent", "answers", "status").rows() == [
+        ("alpha", [2, -1], "ok"),
+        ("beta", [None, None], "error"),
+    ]
+    with pytest.raises(OffrecordError, match="no instrument 'i@1:0'"):
+        survey_table(raw, {})
+
+
+def test_stored_stances_are_reused_until_rows_are_added(tmp_path: Path) -> None:
+    raw = transcript(both("a"))
+    first = measure_stances(tmp_path, raw)
+    marked = first.with_columns(rule=pl.lit("stored"))
+    write_table(tmp_path / STANCES_FILE, marked)
+    assert set(measure_stances(tmp_path, raw)["rule"]) == {"stored"}
+    grown = measure_stances(tmp_path, transcript(both("a") + both("b")))
+    assert grown.height == 4
+    assert "stored" not in set(grown["rule"])
+    old = marked.with_columns(version=pl.lit("older"))
+    write_table(tmp_path / STANCES_FILE, old)
+    assert measure_stances(tmp_path, raw).equals(first)
+
+
+def test_a_study_is_read_as_it_was_written(tmp_path: Path) -> None:
+    raw = transcript(both("a"))
+    write_transcript(tmp_path / "new" / "study", raw)
+    write_study_json(tmp_path / "new" / "study", FACTS)
+    assert read_transcript(tmp_path / "new" / "study").equals(raw)
+    assert read_study_json(tmp_path / "new" / "study") == FACTS
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "table.parquet"
+    write_table(path, pl.DataFrame({"x": [1]}))
+    with pytest.raises(pl.exceptions.ComputeError):
+        write_table(path, pl.DataFrame({"x": [object()]}))
+    assert pl.read_parquet(path)["x"].to_list() == [1]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["table.parquet"]
+    with pytest.raises(OffrecordError, match="columns differ"):
+        write_transcript(tmp_path, transcript(both("b")).drop("text"))
+    with pytest.raises(OffrecordError, match="cannot be written"):
+        write_study_json(path, FACTS)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet", b"\0" * 64])
+def test_a_broken_transcript_is_one_clear_line(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(OffrecordError, match="no such file"):
+        read_transcript(tmp_path)
+    (tmp_path / "transcripts.parquet").write_bytes(content)
+    with pytest.raises(OffrecordError, match=r"transcripts\.parquet") as fault:
+        read_transcript(tmp_path)
+    assert "\n" not in str(fault.value)
+
+
+def test_a_foreign_table_and_foreign_json_are_refused(tmp_path: Path) -> None:
+    write_table(tmp_path / "transcripts.parquet", pl.DataFrame({"study": ["x"]}))
+    with pytest.raises(OffrecordError, match="no column 'run'"):
+        read_transcript(tmp_path)
+    for text in ("", "[]", "{", "[" * 100_000):
+        (tmp_path / "study.json").write_text(text)
+        with pytest.raises(OffrecordError, match=r"study\.json: not"):
+            read_study_json(tmp_path)
+
+
+def printed(rows: list[dict[str, Any]]) -> str:
+    console = Console(file=io.StringIO(), width=60)
+    print_summary(rows, console)
+    output: Any = console.file
+    text: str = output.getvalue()
+    return text
+
+
+def test_the_terminal_shows_missing_and_undefined() -> None:
+    pairs = paired([row("a"), *both("a", round_=2)])
+    line = printed(estimate_table(pairs, ["kind", "round"])).splitlines()
+    (first,) = [text for text in line if text.split()[:1] == ["1"]]
+    # round, runs, turns, missing, then nothing that could be mistaken for 0
+    assert first.split() == ["1", "1", "0", "1", "–", "–", "–", "–", "±–", *"–––––"]
+
+
+def test_the_terminal_shows_names_as_text() -> None:
+    hostile = "[bold]m[/bold]\x1b]0;owned\x07\u202e"
+    rows = [*both("a", model=hostile), *both("b", model="other")]
+    text = printed(estimate_table(paired(rows)))
+    assert "[bold]m[/bold]\\x1b]0;owned\\x07\\u202e" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert str(visible("café 模型")) == "café 模型"
