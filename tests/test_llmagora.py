@@ -371,7 +371,7 @@ def test_a_source_with_nothing_readable_is_an_error(tmp_path: Path) -> None:
 
 
 def test_nothing_outside_the_source_is_read(tmp_path: Path) -> None:
-    outside = sweep(tmp_path / "outside", {"secret": {}})
+    outside = sweep(tmp_path / "source-secret", {"secret": {}})
     source = sweep(tmp_path / "source", {"a": {}, "link": {"repeat": 2}})
     linked = source / "cases" / "link" / "debate_snapshot.json"
     linked.unlink()
@@ -379,7 +379,7 @@ def test_nothing_outside_the_source_is_read(tmp_path: Path) -> None:
     (source.parent / "other").symlink_to(outside)
     (source.parent / "source_2").mkdir()
     cases = [
-        {"case_id": "up", "case_dir": "../../outside/sweep_1/cases/secret"},
+        {"case_id": "up", "case_dir": "../../source-secret/sweep_1/cases/secret"},
         {"case_id": "root", "case_dir": str(outside / "cases" / "secret")},
     ]
     manifest = {"cases": [{**case, "repeat_number": 1} for case in cases]}
