@@ -164,6 +164,10 @@ def test_every_channel_is_paired_with_the_spoken_one() -> None:
     ]
 
 
+def test_one_channel_alone_makes_no_pair() -> None:
+    assert estimate_table(paired([row("a")], channels=["public"])) == []
+
+
 def test_factors_become_columns() -> None:
     rows = both("a", factors='{"tone": "warm"}') + both("b")
     pairs = paired(rows, rounds=1)

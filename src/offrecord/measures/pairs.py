@@ -7,14 +7,14 @@ early, or was interrupted every time, has its missing turns here with their reas
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import polars as pl
 
 from offrecord.records import Ended, Form, OffrecordError, Status
 from offrecord.transcript.measured import measured
-from offrecord.transcript.schema import ROW_KEY
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 CELL: Final = (
     "model",
@@ -62,9 +62,8 @@ def stance_pairs(
     planned = (
         _runs(transcript, facts.get("attempts", {}))
         .join(transcript.select("agent").unique(maintain_order=True), how="cross")
-        .join(pl.DataFrame({"round": range(1, rounds + 1)}), how="cross")
-        .cast({"round": pl.Int32})
-        .join(pl.DataFrame({"channel": channels[1:]}), how="cross")
+        .join(_column("round", range(1, rounds + 1)), how="cross")
+        .join(_column("channel", channels[1:]), how="cross")
     )
     public = sides.filter(channel=channels[0]).drop("channel")
     absent = (
@@ -103,6 +102,10 @@ def _planned(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
             "study.json: says no 'rounds' or no 'channels'; import the study again"
         )
     return rounds, channels
+
+
+def _column(name: str, values: Iterable[object]) -> pl.DataFrame:
+    return pl.DataFrame({name: list(values)}, schema={name: TRANSCRIPT_SCHEMA[name]})
 
 
 def _runs(transcript: pl.DataFrame, attempts: Mapping[str, int]) -> pl.DataFrame:
