@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from math import sqrt
 from pathlib import Path
 from statistics import correlation, fmean
@@ -25,6 +26,7 @@ from inspect_ai.model import (
 )
 
 from offrecord.content import data_folder
+from offrecord.measures.stance import parse_stance
 from offrecord.providers.faults import FAULTS, Answer
 from offrecord.providers.population import Population, load_population, planted_rates
 from offrecord.providers.simulated import (
@@ -32,7 +34,7 @@ from offrecord.providers.simulated import (
     SimulatedBackendError,
     SimulatedOutageError,
 )
-from offrecord.providers.words import load_words
+from offrecord.providers.words import load_words, stance_label
 from offrecord.records import (
     Cell,
     Form,
@@ -351,6 +353,35 @@ def test_stances_argue_differently_and_forms_vary() -> None:
         assert all(label.casefold() in text.casefold() for text in said)
     assert not texts["public"] & texts["off_record"]
     assert all(len(said) > 150 for said in texts.values())
+
+
+@pytest.mark.parametrize("labels", [LABELS, ("SUBMIT NOW", "DELAY SUBMISSION")])
+def test_every_form_of_every_sentence_states_its_stance(
+    labels: tuple[str, str],
+) -> None:
+    words = load_words()
+    plain_or_decorated = (words.lists.plain, *words.lists.decorated)
+    framed = frame(labels=labels, side=labels[1], partner_side=labels[0])
+    for yields, argument in ((False, words.lists.own), (True, words.lists.other)):
+        label = stance_label(framed, yields)
+        for layout, claim in product(plain_or_decorated, argument.claims):
+            text = words.lay_out(layout, claim, framed, yields)
+            assert parse_stance(text, labels).label == label, text
+
+
+def test_faults_hide_a_stance_but_never_turn_it() -> None:
+    hiding = {"refusal", "unclosed_thinking", "reasoning_only", "empty", "filtered"}
+    for name, fault in FAULTS.items():
+        if Form.UTTERANCE not in fault.forms:
+            continue
+        for sound, broken in damaged(name, Form.UTTERANCE):
+            parsed = parse_stance(broken.text, LABELS).label
+            stated = parse_stance(sound.text, LABELS).label
+            assert parsed in {stated, None}
+            if name in {"invisible", "fused", "thinking", "outage"}:
+                assert parsed == stated, name
+            if name in hiding | {"error"}:
+                assert parsed is None, name
 
 
 def _plain(**shares: float) -> Population:

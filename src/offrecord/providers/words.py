@@ -105,6 +105,10 @@ class Words:
         text = pick(rng, argument.claims)
         if rng.random() < _REASON:
             text = f"{text} {pick(rng, argument.reasons)}"
+        return self.lay_out(layout, text, frame, yields)
+
+    def lay_out(self, layout: str, text: str, frame: Frame, yields: bool) -> str:
+        """Put a label and sentences into a form."""
         label = stance_label(frame, yields)
         return fill(
             layout,
