@@ -51,7 +51,7 @@ class Completion:
     text: str
     reasoning: str
     finish: str
-    """`stop`, `length`, or `context` where the prompt or the reply did not fit."""
+    """`stop`, `length`, or `context` where the prompt did not fit."""
     slot: int
     """The slot it was pinned to, or `ANY_SLOT`."""
     prompt_tokens: int
@@ -128,7 +128,7 @@ class Engine:
                 )
             finally:
                 stop.set()  # a cancelled request ends at its next token
-        return _completion(chunks, slot, self.settings.context)
+        return _completion(chunks, slot)
 
     def prompt_tokens(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """The tokens of a conversation under the model's own template."""
@@ -166,9 +166,7 @@ class Engine:
         return answer
 
 
-def _completion(
-    chunks: Sequence[Mapping[str, Any]], slot: int, context: int
-) -> Completion:
+def _completion(chunks: Sequence[Mapping[str, Any]], slot: int) -> Completion:
     text: list[str] = []
     reasoning: list[str] = []
     finish = ""
@@ -186,8 +184,6 @@ def _completion(
     if not last:
         raise RuntimeError("llama.cpp ended a reply without its usage")
     usage = last["usage"]
-    if finish == "length" and usage["total_tokens"] >= context:
-        finish = "context"
     return Completion(
         text="".join(text),
         reasoning="".join(reasoning),
