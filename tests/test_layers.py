@@ -36,6 +36,7 @@ BESIDE = {
 ADAPTERS = {
     "protocol.dataset",
     "protocol.solver",
+    "transcript.inspect_calls",
     "transcript.inspect_logs",
     "measures.scorers",
 }

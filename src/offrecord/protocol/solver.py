@@ -35,15 +35,12 @@ from offrecord.protocol.debate import (
     hold_debate,
 )
 from offrecord.protocol.prompts import find_protocol
-from offrecord.records import STAMP_KEY, Cell, OffrecordError, Role
+from offrecord.records import FRAME_KEY, STAMP_KEY, Cell, OffrecordError, Role
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Agent, Scenario
 
 STORE_KEY: Final = "offrecord"
 """The key of a sample's store under which the debate's outputs stand."""
-
-FRAME_KEY: Final = "frame"
-"""The key of a request's last message's metadata under which its frame stands."""
 
 _MACHINE_FAULTS: Final = frozenset({401, 402, 404})
 """Status codes that concern the study and not one request: key, credit, model."""

@@ -6,10 +6,8 @@ their request carried; every other model call in a log (a judge's, say) has none
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,21 +19,17 @@ from inspect_ai.log import (
     read_eval_log,
     read_eval_log_samples,
 )
-from inspect_ai.model import ChatMessage, ContentReasoning
 
-from offrecord.content.reply import classify_reply
 from offrecord.protocol.dataset import METADATA_KEY
-from offrecord.protocol.solver import FRAME_KEY, STORE_KEY
+from offrecord.protocol.solver import STORE_KEY
 from offrecord.records import (
-    STAMP_KEY,
     Form,
     Frame,
     OffrecordError,
-    Role,
     Stamp,
-    Status,
     digest,
 )
+from offrecord.transcript.inspect_calls import read_call
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
 
@@ -186,107 +180,30 @@ def _row(
     gathering: _Gathering, event: ModelEvent, meta: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """One model call as a row; nothing if it carries no stamp of ours."""
-    carried = event.input[-1].metadata if event.input else None
-    if not carried or STAMP_KEY not in carried:
+    call = read_call(event)
+    if call is None:
         return None
-    stamp = Stamp.from_dict(carried[STAMP_KEY])
-    frame = Frame.from_dict(carried[FRAME_KEY])
-    output, cell = event.output, stamp.cell
-    answered = bool(output.choices)
-    text = output.completion if answered else ""
-    stop = str(output.stop_reason) if answered else None
-    error = event.error or (output.error if not answered else None)
-    if not answered and error is None:
-        error = "no reply"
-    settings = event.config.model_dump(exclude_none=True, exclude={"response_schema"})
-    usage = output.usage
-    cached = usage.input_tokens_cache_read if usage else None
-    survey = stamp.form is Form.SURVEY
-    instrument = meta["content"][f"instrument of {cell.scenario}"] if survey else None
-    if instrument is not None:
-        gathering.instruments.setdefault(
-            instrument,
-            {
-                "items": sorted(frame.items, key=_item_order),
-                "low": frame.low,
-                "high": frame.high,
-            },
-        )
-    partner = frame.role is Role.PARTNER
-    return {
-        "study": gathering.study,
-        "run": stamp.run,
-        "model": cell.model,
-        "partner": cell.partner,
-        "scenario": cell.scenario,
-        "condition": cell.condition,
-        "kind": str(cell.kind),
-        "timing": str(cell.timing),
-        "protocol": cell.protocol,
-        "factors": json.dumps(dict(cell.factors), sort_keys=True),
-        "repeat": stamp.repeat,
-        "round": stamp.round,
-        "turn": stamp.turn,
-        "agent": stamp.agent,
-        "agent_model": cell.partner if partner else cell.model,
-        "role": str(frame.role),
-        "side": frame.side,
-        "partner_side": frame.partner_side,
-        "labels": list(frame.labels),
-        "channel": stamp.channel,
-        "audience": list(carried.get("audience", [])),
-        "form": str(stamp.form),
-        "instrument": instrument,
-        "draw": stamp.draw,
-        "transport_retries": event.retries or 0,
-        "text": text,
-        "reasoning": _reasoning(output.message) if answered else None,
-        "status": str(
-            classify_reply(text, stop or "unknown", error) if answered else Status.ERROR
-        ),
-        "stop_reason": stop or error,
-        "structured": event.config.response_schema is not None if survey else None,
-        "constrained": bool((output.metadata or {}).get("constrained", False)),
-        "prompt_hash": carried.get("prompt_hash"),
-        "history_hash": carried.get("history_hash"),
-        "provider": event.model.split("/")[0],
-        "model_answered": output.model or None,
-        "settings": json.dumps(settings, sort_keys=True, default=str),
-        "input_tokens": _input_tokens(usage),
-        "cached_tokens": cached,
-        "output_tokens": usage.output_tokens if usage else None,
-        "started": event.timestamp,
-        "seconds": _seconds(event.timestamp, event.completed),
-    }
+    instrument = _instrument(gathering, call.stamp, call.frame, meta)
+    return {"study": gathering.study, "instrument": instrument, **call.row}
+
+
+def _instrument(
+    gathering: _Gathering, stamp: Stamp, frame: Frame, meta: Mapping[str, Any]
+) -> str | None:
+    """The stamp of a survey's instrument, whose items and scale are noted once."""
+    if stamp.form is not Form.SURVEY:
+        return None
+    instrument = str(meta["content"][f"instrument of {stamp.cell.scenario}"])
+    if instrument not in gathering.instruments:
+        items = sorted(frame.items, key=_item_order)
+        scale = {"low": frame.low, "high": frame.high}
+        gathering.instruments[instrument] = {"items": items, **scale}
+    return instrument
 
 
 def _item_order(item: str) -> tuple[int, str]:
     digits = "".join(character for character in item if character.isdigit())
     return (int(digits) if digits else 0, item)
-
-
-def _input_tokens(usage: Any) -> int | None:  # noqa: ANN401  (Inspect's ModelUsage)
-    if usage is None:
-        return None
-    cached = (usage.input_tokens_cache_read or 0) + (
-        usage.input_tokens_cache_write or 0
-    )
-    return int(usage.input_tokens + cached)
-
-
-def _reasoning(message: ChatMessage) -> str | None:
-    if isinstance(message.content, str):
-        return None
-    parts = [
-        (part.summary or "") if part.redacted else part.reasoning
-        for part in message.content
-        if isinstance(part, ContentReasoning)
-    ]
-    return "\n\n".join(part for part in parts if part) or None
-
-
-def _seconds(start: datetime, end: datetime | None) -> float | None:
-    return None if end is None else (end - start).total_seconds()
 
 
 def _frame(gathering: _Gathering) -> pl.DataFrame:

@@ -1,0 +1,65 @@
+"""The main job for real: a small study with the embedded model, then a simulated one.
+
+Nothing here needs a network once packages and weights are installed. Both studies are
+written to `studies/` and can be looked at with `offrecord` and `inspect view`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+STUDIES = Path(__file__).parents[1] / "studies"
+CELLS = [
+    *("--scenario", "promotion"),
+    *("--condition", "baseline", "--condition", "alignment-future"),
+]
+SMALL_MODEL = (
+    "A half-billion-parameter model shows that every stage works, and no more: it keeps "
+    "the format and answers, but whether it follows the relation at all is a matter of "
+    "chance in two runs a cell. Draw conclusions from models that can hold a role."
+)
+
+
+def offrecord(*words: str) -> None:
+    """Run one command as a user would, and show it first."""
+    print(f"\n$ offrecord {' '.join(words)}", flush=True)
+    done = subprocess.run([sys.executable, "-m", "offrecord", *words], check=False)
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+
+
+def study(name: str) -> str:
+    """A fresh folder for a study of this demo."""
+    folder = STUDIES / name
+    shutil.rmtree(folder, ignore_errors=True)
+    return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
+
+
+def main() -> None:
+    """Hold both studies and print their tables."""
+    start = time.monotonic()
+    embedded, simulated = study("demo"), study("demo-simulated")
+    print("1. Real debates with the embedded model: two cells, two runs, two rounds.")
+    offrecord(
+        *("run", "--model", "llamacpp/qwen2.5-coder-0.5b", *CELLS),
+        *("--runs", "2", "--rounds", "2", "--shadows", "0", "--out", embedded),
+        *("--", "--display", "plain"),
+    )
+    print(f"\n{SMALL_MODEL}")
+    print("\n2. The same on agents with known truth, planted with published rates.")
+    offrecord(
+        *("run", "--model", "simulated/paper", *CELLS),
+        *("--out", simulated, "--", "--display", "plain"),
+    )
+    offrecord("estimate", simulated, "--by", "kind")
+    print(f"\nDone in {time.monotonic() - start:.0f} s. Look closer with:")
+    print(f"  .venv/bin/offrecord estimate {embedded} --by condition --json")
+    print(f"  .venv/bin/inspect view --log-dir {embedded}/logs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""One model call of an Inspect log as one row of the record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NamedTuple
+
+from inspect_ai.event import ModelEvent
+from inspect_ai.model import ChatMessage, ContentReasoning
+
+from offrecord.content.reply import classify_reply
+from offrecord.records import FRAME_KEY, STAMP_KEY, Form, Frame, Role, Stamp, Status
+
+_ERROR_LENGTH: Final = 200
+"""Characters kept of an error's text; the log has all of it."""
+
+
+class Call(NamedTuple):
+    """A request of ours and what came back."""
+
+    stamp: Stamp
+    frame: Frame
+    row: dict[str, Any]
+    """Columns of `TRANSCRIPT_SCHEMA`, as far as the call alone knows them."""
+
+
+def read_call(event: ModelEvent) -> Call | None:
+    """Read one model call; nothing if it carries no stamp of ours.
+
+    Raises:
+        KeyError: If its stamp is not whole.
+        ValueError: If a value of its stamp is none of the vocabulary.
+    """
+    carried = event.input[-1].metadata if event.input else None
+    if not carried or STAMP_KEY not in carried:
+        return None
+    stamp = Stamp.from_dict(carried[STAMP_KEY])
+    frame = Frame.from_dict(carried[FRAME_KEY])
+    row = {
+        **_named(stamp, frame),
+        "audience": list(carried.get("audience", [])),
+        "prompt_hash": carried.get("prompt_hash"),
+        "history_hash": carried.get("history_hash"),
+        **_asked(event, stamp),
+        **_answered(event),
+        **_used(event),
+    }
+    return Call(stamp, frame, row)
+
+
+def _named(stamp: Stamp, frame: Frame) -> dict[str, Any]:
+    """Who was asked what, by the stamp."""
+    cell = stamp.cell
+    partner = frame.role is Role.PARTNER
+    return {
+        "run": stamp.run,
+        "model": cell.model,
+        "partner": cell.partner,
+        "scenario": cell.scenario,
+        "condition": cell.condition,
+        "kind": str(cell.kind),
+        "timing": str(cell.timing),
+        "protocol": cell.protocol,
+        "factors": json.dumps(dict(cell.factors), sort_keys=True),
+        "repeat": stamp.repeat,
+        "round": stamp.round,
+        "turn": stamp.turn,
+        "agent": stamp.agent,
+        "agent_model": cell.partner if partner else cell.model,
+        "role": str(frame.role),
+        "side": frame.side,
+        "partner_side": frame.partner_side,
+        "labels": list(frame.labels),
+        "channel": stamp.channel,
+        "form": str(stamp.form),
+        "draw": stamp.draw,
+    }
+
+
+def _asked(event: ModelEvent, stamp: Stamp) -> dict[str, Any]:
+    """How it was asked: provider and settings."""
+    settings = event.config.model_dump(exclude_none=True, exclude={"response_schema"})
+    survey = stamp.form is Form.SURVEY
+    return {
+        "structured": event.config.response_schema is not None if survey else None,
+        "provider": event.model.split("/")[0],
+        "settings": json.dumps(settings, sort_keys=True, default=str),
+        "transport_retries": event.retries or 0,
+    }
+
+
+def _answered(event: ModelEvent) -> dict[str, Any]:
+    """What came back."""
+    output = event.output
+    if not output.choices or event.error:
+        error = event.error or output.error or "no reply"
+        reason = " ".join(error.split())[:_ERROR_LENGTH]
+        return {"text": "", "status": str(Status.ERROR), "stop_reason": reason}
+    stop = str(output.stop_reason)
+    return {
+        "text": output.completion,
+        "reasoning": _reasoning(output.message),
+        "status": str(classify_reply(output.completion, stop, None)),
+        "stop_reason": stop,
+        "model_answered": output.model or None,
+        "constrained": bool((output.metadata or {}).get("constrained", False)),
+    }
+
+
+def _used(event: ModelEvent) -> dict[str, Any]:
+    """Tokens and time. Inspect's input tokens leave out those from a cache."""
+    used: dict[str, Any] = {"started": event.timestamp}
+    if event.completed is not None:
+        used["seconds"] = (event.completed - event.timestamp).total_seconds()
+    usage = event.output.usage
+    if usage is not None:
+        read = usage.input_tokens_cache_read
+        written = usage.input_tokens_cache_write or 0
+        used["input_tokens"] = usage.input_tokens + (read or 0) + written
+        used["cached_tokens"] = read
+        used["output_tokens"] = usage.output_tokens
+    return used
+
+
+def _reasoning(message: ChatMessage) -> str | None:
+    if isinstance(message.content, str):
+        return None
+    parts = [
+        (part.summary or "") if part.redacted else part.reasoning
+        for part in message.content
+        if isinstance(part, ContentReasoning)
+    ]
+    return "\n\n".join(part for part in parts if part) or None

@@ -1,0 +1,246 @@
+"""Debates through Inspect: logs, import, resuming, adding, and what readers see."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from inspect_ai.event import ModelEvent, SpanBeginEvent
+from inspect_ai.log import list_eval_logs, read_eval_log
+
+from offrecord import load_study
+from offrecord.records import Form
+from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.schema import ROW_KEY
+
+QUIET = ("--", "--display", "none")
+
+
+def offrecord(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "offrecord", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def run_small(out: Path, *words: str, code: int = 0) -> None:
+    offrecord(
+        *("run", "--scenario", "promotion", "--condition", "baseline"),
+        *("--rounds", "2", "--shadows", "1", *words, "--out", str(out), *QUIET),
+        code=code,
+    )
+
+
+def runs_per_cell(study: Path) -> dict[tuple[str, ...], int]:
+    rows = load_study(study).transcript.filter(pl.col("ended").is_not_null())
+    cells = rows.unique("run").select("model", "scenario", "condition").rows()
+    return dict(Counter(cells))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("studies") / "small"
+    models = ("--model", "simulated/paper", "--model", "simulated/null")
+    run_small(out, *models, "--condition", "alignment-future", "--runs", "2")
+    return out
+
+
+def test_a_study_holds_every_output_once(finished: Path) -> None:
+    study = load_study(finished)
+    rows = study.transcript
+    # 2 models x 2 conditions x 2 runs, 4 turns, 2 channels x (utterance, survey, shadow)
+    assert rows.height == 8 * 4 * 2 * 3
+    assert rows.select(ROW_KEY).is_unique().all()
+    assert rows["status"].unique().to_list() == ["ok"]
+    assert rows["ended"].unique().to_list() == ["completed"]
+    assert rows["prompt_hash"].null_count() == 0
+    assert rows["input_tokens"].min() > 0  # type: ignore[operator]
+    assert set(study.facts["channels"]) == {"public", "off_record"}
+    assert study.facts["rounds"] == 2
+    spoken = rows.filter(form=Form.UTTERANCE, channel="public")
+    assert spoken["audience"].to_list() == [["participants", "record"]] * spoken.height
+    assert len(study.stances) == 8 * 4 * 2 * 2
+    assert study.pairs["public"].null_count() == 0
+
+
+def test_the_log_reads_as_the_public_debate(finished: Path) -> None:
+    info = list_eval_logs(str(finished / "logs"))[0]
+    log = read_eval_log(info.name, resolve_attachments=True)
+    assert log.samples
+    sample = log.samples[0]
+    kinds = [message.role for message in sample.messages]
+    assert kinds == ["system", "assistant", "user", "assistant", "user"]
+    # Every model call stands under its output, and that under its turn.
+    spans = {e.id: e for e in sample.events if isinstance(e, SpanBeginEvent)}
+    for event in sample.events:
+        if isinstance(event, ModelEvent):
+            output = spans[event.span_id or ""]
+            turn = spans[output.parent_id or ""]
+            stamp = event.input[-1].metadata["offrecord"]  # type: ignore[index]
+            assert output.name.startswith(f"{stamp['channel']} {stamp['form']}")
+            assert turn.name == f"turn {stamp['turn']}: {stamp['agent']}"
+    assert set(sample.scores or {}) == {"stance_divergence", "survey_gap"}
+    meta = sample.metadata["offrecord"]
+    assert {"protocol", "channel public", "scenario promotion"} <= set(meta["content"])
+
+
+def test_running_again_asks_nothing_and_more_runs_add_just_those(
+    finished: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "moved"  # a study can be moved and still be added to
+    shutil.copytree(finished, out)
+    before = load_study(out).transcript
+    offrecord("run", "--out", str(out), *QUIET)
+    assert load_study(out).transcript.drop("study").equals(before.drop("study"))
+    offrecord("run", "--out", str(out), "--runs", "4", *QUIET)
+    study = load_study(out)
+    assert set(runs_per_cell(out).values()) == {4}
+    assert len(runs_per_cell(out)) == 4
+    kept = study.transcript.join(before, on=["run", "uuid"], how="semi")
+    assert kept.height == before.height
+    assert set(study.facts["attempts"].values()) == {1}
+
+
+def test_a_condition_and_a_model_are_added(finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "grown"
+    shutil.copytree(finished, out)
+    before = load_study(out).transcript
+    offrecord(
+        *("run", "--out", str(out), "--condition", "persona-future"),
+        *("--model", "simulated/paper/openai/gpt-5.4", *QUIET),
+    )
+    after = load_study(out).transcript
+    assert len(runs_per_cell(out)) == 3 * 3
+    assert after.join(before, on=["run", "uuid"], how="semi").height == before.height
+    assert after["run"].n_unique() == 3 * 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--runs", "1"), "has 2 runs of every cell"),
+        (("--rounds", "3"), "made with rounds 2, not 3"),
+        (("--shadows", "0"), "made with shadows 1, not 0"),
+        (("--protocol", "paper"), "made with protocol twin"),
+    ],
+)
+def test_what_would_change_a_study_is_refused_in_one_line(
+    finished: Path, words: tuple[str, ...], message: str
+) -> None:
+    before = (finished / "study.yaml").read_bytes()
+    done = offrecord("run", "--out", str(finished), *words, *QUIET, code=2)
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (finished / "study.yaml").read_bytes() == before
+
+
+def test_changed_content_is_refused(finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "changed"
+    shutil.copytree(finished, out)
+    facts = json.loads((out / "study.json").read_text())
+    facts["content"]["protocol"] = "twin@1:0000000000000000"
+    (out / "study.json").write_text(json.dumps(facts))
+    done = offrecord("run", "--out", str(out), *QUIET, code=2)
+    assert "protocol is now twin@1:" in done.stderr
+
+
+def test_ctrl_c_loses_no_run_and_doubles_none(tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+    words = ("--model", "simulated/paper", "--model", "simulated/null", "--runs", "6")
+    command = [
+        *(sys.executable, "-m", "offrecord", "run", "--scenario", "promotion"),
+        *("--condition", "baseline", "--rounds", "2", *words, "--out", str(out)),
+        *("--", "--display", "none", "--max-samples", "1", "-M", "latency=0.1"),
+    ]
+    with subprocess.Popen(
+        command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not list(out.glob("logs/*.eval")):
+            time.sleep(0.1)
+        time.sleep(1.5)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1, errors
+    assert b"resume with" in errors
+    partial = load_study(out)
+    assert 0 < partial.ended_runs < 12
+    first = partial.transcript.filter(pl.col("ended").is_not_null())
+    done = offrecord("run", "--out", str(out), *QUIET)
+    assert "Traceback" not in done.stderr
+    assert runs_per_cell(out) == {
+        ("simulated/null", "promotion", "baseline"): 6,
+        ("simulated/paper", "promotion", "baseline"): 6,
+    }
+    whole = load_study(out)
+    kept = whole.transcript.join(first, on=["run", "uuid"], how="semi")
+    assert kept.height == first.height
+    assert whole.pairs.height == 12 * 4
+    assert whole.pairs["public"].null_count() == 0
+
+
+def test_the_task_runs_under_inspect_alone_and_its_log_imports(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "inspect_ai", "eval", "offrecord/debate"),
+            *("--model", "simulated/paper", "-T", "scenario=promotion"),
+            *("-T", "condition=alignment-future", "--limit", "1"),
+            *("--log-dir", str(logs), "--display", "none"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    out = tmp_path / "study"
+    done = offrecord("import", "inspect", str(logs), "--out", str(out))
+    assert "simulated/paper" in done.stdout
+    assert load_study(out).transcript.height == 10 * 6
+
+
+def test_foreign_and_broken_logs_are_named_and_the_rest_imports(
+    finished: Path, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(finished / "logs", logs / "part")
+    (logs / "broken.eval").write_bytes(b"not a log")
+    good = next((logs / "part").glob("*.eval"))
+    (logs / "cut.eval").write_bytes(good.read_bytes()[:5000])
+    (logs / "outside.eval").symlink_to(finished / "study.json")
+    imported = import_inspect(logs, "s")
+    assert imported.transcript["run"].n_unique() == 8
+    named = " ".join(imported.left_out)
+    assert "broken.eval" in named
+    assert "cut.eval" in named
+    assert all("\n" not in line for line in imported.left_out)
+    done = offrecord("import", "inspect", str(tmp_path / "none"), "--out", "x", code=2)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_partner_of_another_model(tmp_path: Path) -> None:
+    out = tmp_path / "partner"
+    run_small(
+        out,
+        "--model",
+        "simulated/paper",
+        "--role",
+        "partner=simulated/null",
+        "--runs",
+        "1",
+    )
+    rows = load_study(out).transcript
+    models = rows.group_by("agent").agg(pl.col("agent_model").unique()).rows()
+    assert dict(models) == {"alpha": ["simulated/paper"], "beta": ["simulated/null"]}
+    assert rows["partner"].unique().to_list() == ["simulated/null"]
