@@ -363,7 +363,7 @@ def test_two_models_run_side_by_side(api: LlamaCppAPI, tmp_path: Any) -> None:
     [
         ({"slots": 0}, "slots is a whole number from 1"),
         ({"slots": "many"}, "slots is a whole number from 1"),
-        ({"threads": -1}, "threads is a whole number from 1"),
+        ({"threads": 0}, "threads is a whole number from 1"),
         ({"label_grammar": "yes"}, "label_grammar is true or false"),
         ({"slot": 2}, "unknown argument 'slot'"),
     ],

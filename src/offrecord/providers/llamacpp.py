@@ -55,8 +55,8 @@ class LlamaCppAPI(ModelAPI):
 
     A request without a stamp works too, in whatever slot llama.cpp chooses. Sampling
     seeds are derived from the seed and the stamp, so order and sharding do not change
-    them; text may still differ in its last digits' choice of token, since llama.cpp's
-    arithmetic depends on what it computes together.
+    them. The text may still differ: llama.cpp rounds differently when it computes other
+    tokens together, so the log is the record and the seed is what was asked for.
 
     Args:
         model_name: A known model (`offrecord models list`) or a path.
@@ -81,7 +81,7 @@ class LlamaCppAPI(ModelAPI):
         model_name: str,
         base_url: str | None = None,
         api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - Inspect's signature
+        config: GenerateConfig | None = None,
         slots: int = 4,
         context: int = 4096,
         threads: int | None = None,
@@ -89,6 +89,7 @@ class LlamaCppAPI(ModelAPI):
         seed: int | None = None,
         **unknown: object,
     ) -> None:
+        config = config or GenerateConfig()
         super().__init__(model_name, base_url, api_key, [], config)
         if unknown:
             raise OffrecordError(
@@ -110,7 +111,9 @@ class LlamaCppAPI(ModelAPI):
             name=weights.name,
             slots=_whole("slots", slots, 1),
             context=_whole("context", context, 256),
-            threads=_whole("threads", threads or max(1, _cores() - 1), 1),
+            threads=_whole(
+                "threads", max(1, _cores() - 1) if threads is None else threads, 1
+            ),
         )
         if config.max_connections is None and config.adaptive_connections is None:
             # Inspect would start twenty debates at once, and none would keep its slot.
