@@ -30,6 +30,7 @@ BESIDE = {
     "runner": {"records", "content", "scenarios", "protocol", "transcript", "study"},
     "task": {"measures", "protocol", "transcript"},
     "_registry": {"task", "providers"},
+    "__main__": {"cli"},
     "cli": {*FLOW, "runner", "study", "providers"},
 }
 # Modules of the flow that may know Inspect: the adapters.
@@ -128,7 +129,7 @@ def test_modules_and_functions_fit_the_budget() -> None:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (node.end_lineno or 0) - node.lineno + 1
-                assert length <= 90, f"{path.name}: {node.name} has {length} lines"
+                assert length <= 60, f"{path.name}: {node.name} has {length} lines"
 
 
 @pytest.mark.parametrize(

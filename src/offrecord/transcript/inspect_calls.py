@@ -80,6 +80,8 @@ def _named(stamp: Stamp, frame: Frame) -> dict[str, Any]:
 def _asked(event: ModelEvent, stamp: Stamp) -> dict[str, Any]:
     """How it was asked: provider and settings."""
     settings = event.config.model_dump(exclude_none=True, exclude={"response_schema"})
+    # Our own providers say what they sent beyond Inspect's settings.
+    settings |= (event.output.metadata or {}).get("settings", {})
     survey = stamp.form is Form.SURVEY
     return {
         "structured": event.config.response_schema is not None if survey else None,
