@@ -217,7 +217,7 @@ def _frame(gathering: _Gathering) -> pl.DataFrame:
     )
     order = ["model", "partner", "scenario", "condition", "factors", "repeat"]
     inner = ["attempt", "turn", "form", "channel", "draw"]
-    return numbered.select(TRANSCRIPT_SCHEMA).sort([*order, *inner])
+    return numbered.select(*TRANSCRIPT_SCHEMA).sort([*order, *inner])
 
 
 def _facts(gathering: _Gathering) -> dict[str, Any]:
