@@ -1,0 +1,42 @@
+"""`python -m benchmarks [NAME] [--seed N]`: run the benches, print one table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import Figure, critical_path, importing, prefix_cache, recovery
+
+
+def main() -> None:
+    """Run all benches one after another, or the one that is named."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    names = ("importing", "critical_path", "prefix_cache", "recovery")
+    parser.add_argument("name", nargs="?", choices=names, help="all by default")
+    parser.add_argument("--seed", type=int, default=1, help="of recovery (1)")
+    given = parser.parse_args()
+    benches: dict[str, Callable[[], Iterable[tuple[str, ...]]]] = {
+        "importing": importing.run,
+        "critical_path": critical_path.run,
+        "prefix_cache": prefix_cache.run,
+        "recovery": partial(recovery.run, given.seed),
+    }
+    console = Console()
+    figures: list[tuple[str, Figure]] = []
+    for name in [given.name] if given.name else names:
+        console.print(f"{name} ...", style="dim")
+        figures += [(name, Figure(*figure)) for figure in benches[name]()]
+    table = Table("bench", "figure", "value", "aim")
+    for index, (name, figure) in enumerate(figures):
+        first = index == 0 or figures[index - 1][0] != name
+        last = index + 1 == len(figures) or figures[index + 1][0] != name
+        table.add_row(name if first else "", *figure, end_section=last)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
