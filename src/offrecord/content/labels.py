@@ -1,0 +1,236 @@
+"""Labels: finding a decision label where it may stand, and taking it off.
+
+A label matches whole, longest first, on the plain copy of a text. What is damaged is
+repaired only where one label alone can have become what stands there, and the repair is
+named. Patterns are compiled once for each set of labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from offrecord.content.damage import damages
+from offrecord.content.document import data_folder, read_document
+from offrecord.content.letters import composed, fold, fold_with_origin
+from offrecord.records import OffrecordError
+
+_WORDS: Final = read_document(data_folder("parsing") / "labels.yaml")
+LABEL_RULES: Final = _WORDS.hash
+"""The hash of the word list, part of every parser's version."""
+
+_BULLET: Final = re.compile(r"^([ ]*)[*+•·](?=[ ])", re.MULTILINE)
+_MARKED: Final = re.compile(r"[*+•·_`]")
+_EMPHASIS: Final = str.maketrans("*_`", "   ")
+_OPENING: Final = re.compile(r"(?:[\s#\"'\[({<✅✔☑]|-\s|\d+[.)]\s)*")
+_EDGES: Final = " \n#>~\"'()[]{}<>.,:;!|=—-"
+_ZONE: Final = re.compile(r"[^\n.:;,!?()\[\]{}<>—|\"]*?(?=\s+-+\s|[\n.:;,!(—|]|\s*\Z)")
+_SEPARATORS: Final = re.compile(
+    r"[\s\"'\])}>*_`~]*(?:[.:,;!—]|-+(?=\s|[A-Z]))?[\s*_`~\"']*"
+)
+_NEGATIONS: Final = frozenset(_WORDS.front["negations"])
+_CONTRACTIONS: Final[dict[str, list[str]]] = _WORDS.front["contractions"]
+_QUALIFIERS: Final = "|".join(
+    word.replace(" ", r"\s+") for word in _WORDS.front["qualifiers"]
+)
+_AFTER: Final = re.compile(
+    rf"""(?P<asked>[\s"'\])}}>]*\?)
+    |(?P<parted>[ ]*[\])}}>]|[ "']*(?:\Z|[\n:—|]|\.(?!\.|\w)|\s-|-+(?=\s|[A-Z])))
+    |(?P<paused>[ "']*(?:[,;(\[{{]|!))
+    |(?P<qualified>\s+(?i:{_QUALIFIERS})\b)
+    |(?P<fused>(?:[A-Z][a-z]|[AI]\s))""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A label that stands at a place of a plain copy."""
+
+    label: str
+    start: int
+    end: int
+    capitals: bool
+    """Whether it is written in capitals, and so is no word of a sentence."""
+    after: str
+    """What follows: asked, parted, paused, qualified, fused, or running on."""
+    repairs: tuple[str, ...]
+
+    @property
+    def heads(self) -> bool:
+        """Whether, standing first, it is the reply's label and not its first words."""
+        if self.after == "parted":
+            return True
+        return self.capitals and self.after in {"paused", "qualified", "fused"}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSet:
+    """The compiled labels of one question."""
+
+    labels: tuple[str, ...]
+    whole: re.Pattern[str]
+    """Every label as it is, longest first, in groups named by their index."""
+    near: re.Pattern[str]
+    """Shortened, contracted, fused and split forms of each."""
+    longest: int
+
+    def at(self, copy: str, place: int) -> Found | None:
+        """The label that begins at a place, if one does, whole or repaired.
+
+        Args:
+            copy: A plain copy, as `plain_copy` makes it.
+            place: An index into it.
+        """
+        match = self.whole.match(copy, place)
+        repairs: tuple[str, ...] = ()
+        if match is None and (match := self.near.match(copy, place)):
+            repairs = (_REPAIRS[str(match.lastgroup)[0]],)
+        if match is None:
+            return self._damaged(copy, place)
+        label = self.labels[int(str(match.lastgroup)[1:])]
+        after = _AFTER.match(copy, match.end())
+        kind = str(after.lastgroup) if after else "running"
+        capitals = match.group().isupper()
+        if kind == "fused":
+            repairs = (*repairs, "fused")
+        return Found(label, place, match.end(), capitals, kind, repairs)
+
+    def is_label(self, copy: str) -> bool:
+        """Whether a piece of a plain copy is nothing but one label."""
+        return bool(self.whole.fullmatch(copy.strip(_EDGES)))
+
+    def head(self, copy: str) -> Found | None:
+        """The label that heads a plain copy, if one does."""
+        opening = _OPENING.match(copy)
+        found = self.at(copy, opening.end() if opening else 0)
+        return found if found is not None and found.heads else None
+
+    def _damaged(self, copy: str, place: int) -> Found | None:
+        zone = _ZONE.match(copy, place, place + self.longest + 8)
+        if zone is None or not zone.group().strip().isupper():
+            return None
+        head = zone.group().strip()
+        after = _AFTER.match(copy, place + len(head))
+        at_end = not copy[place + len(head) :].strip()
+        possible = {
+            label: kind
+            for label in self.labels
+            if (kind := damages(head, fold(label), at_end, _NEGATIONS))
+        }
+        if after is None or len(possible) != 1:
+            return None
+        [(label, kind)] = possible.items()
+        if kind == "doubtful":
+            return None
+        kind_after = str(after.lastgroup)
+        return Found(label, place, place + len(head), True, kind_after, (kind,))
+
+
+_REPAIRS: Final = {
+    "a": "short negation",
+    "b": "contraction",
+    "c": "spacing",
+    "d": "stray",
+}
+
+
+def plain_copy(text: str) -> str:
+    """The copy that labels are matched in: folded, emphasis marks as spaces."""
+    return _without_emphasis(fold(text))
+
+
+def _without_emphasis(copy: str) -> str:
+    return (
+        _BULLET.sub(r"\1-", copy).translate(_EMPHASIS) if _MARKED.search(copy) else copy
+    )
+
+
+def normalise(text: str) -> str:
+    """A text for comparing: folded, bare of decoration, case folded, on one line."""
+    return " ".join(plain_copy(text).strip(_EDGES).casefold().split())
+
+
+def strip_label(text: str, labels: Sequence[str]) -> str:
+    """Take the label that heads a text off it, with separator and decoration.
+
+    Args:
+        text: What was said, without reasoning.
+        labels: The labels it may be.
+
+    Returns:
+        What is left, empty if that is nothing; without a label at its head the text as
+        it is, but for outer blanks.
+    """
+    text = composed(text)
+    copy, origin = fold_with_origin(text)
+    found = label_set(tuple(labels)).head(_without_emphasis(copy))
+    if found is None:
+        return text.strip()
+    gap = _SEPARATORS.match(copy, found.end)
+    rest = text[origin[gap.end() if gap else found.end] :].strip()
+    return rest if normalise(rest) else ""
+
+
+@lru_cache(maxsize=256)
+def label_set(labels: tuple[str, ...]) -> LabelSet:
+    """Compile the labels of one question.
+
+    Raises:
+        OffrecordError: If a label has no letters, or two are the same when folded.
+    """
+    words = [fold(label).split() for label in labels]
+    seen = {" ".join(parts).casefold() for parts in words}
+    if len(seen) != len(labels) or not all(any(c.isalnum() for c in s) for s in seen):
+        raise OffrecordError(
+            f"labels {list(labels)}: each needs letters of its own; rename one"
+        )
+    order = sorted(range(len(labels)), key=lambda i: -len(" ".join(words[i])))
+    return LabelSet(
+        labels=labels,
+        whole=_alternatives([(f"w{i}", _gapped(words[i])) for i in order]),
+        near=_alternatives([form for i in order for form in _near(i, words[i])]),
+        longest=max((len(label) for label in labels), default=0),
+    )
+
+
+def _near(index: int, words: list[str]) -> list[tuple[str, str]]:
+    """The forms near to a label: kind and index, and pattern."""
+    forms = [
+        (f"a{index}", _gapped(words[place:]))
+        for place in range(1, len(words))
+        if words[place].casefold() in _NEGATIONS
+    ][:1]
+    phrase = " ".join(words).casefold()
+    short = [
+        other + phrase.removeprefix(full)
+        for full, others in _CONTRACTIONS.items()
+        if phrase.startswith(f"{full} ")
+        for other in others
+    ]
+    if short:
+        forms.append((f"b{index}", "|".join(_gapped(form.split()) for form in short)))
+    forms.append((f"c{index}", _gapped(words, "*")))
+    strays = [
+        _gapped([*words[:w], f"{word[:c]}\0{word[c:]}", *words[w + 1 :]], "*")
+        for w, word in enumerate(words)
+        for c in range(1, len(word))
+    ]
+    if strays:
+        pattern = "|".join(strays).replace(re.escape("\0"), r"[^\w\n]")
+        forms.append((f"d{index}", pattern))
+    return forms
+
+
+def _gapped(words: Sequence[str], count: str = "+") -> str:
+    return rf"[\s-]{count}".join(re.escape(word) for word in words)
+
+
+def _alternatives(forms: Sequence[tuple[str, str]]) -> re.Pattern[str]:
+    """One pattern of named forms, each a run of whole words in any case."""
+    choice = "|".join(f"(?P<{name}>{pattern})" for name, pattern in forms) or "(?!)"
+    end = r"(?![\w']|-(?-i:[a-z0-9]))|(?-i:(?=[A-Z][a-z]|[AI]\s))"
+    return re.compile(rf"(?<!\w)(?<!\w-)(?:{choice})(?:{end})", re.IGNORECASE)

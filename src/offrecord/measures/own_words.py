@@ -1,0 +1,87 @@
+"""Own words: the copy of a reply in which the speaker's own statements stand.
+
+Quotations, lines that quote, tables, ticked lists, struck-out words and turns written
+for somebody else are taken out; where something was, a mark stands that no rule
+crosses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from offrecord.content.labels import normalise, plain_copy
+from offrecord.measures.wordlists import any_of, word_lists
+
+GONE: Final = "\ufffc"
+"""Stands where something was taken out."""
+
+_WORDS: Final = word_lists("stance").front
+_STRUCK: Final = re.compile(
+    r"~~[^~]+~~|<(s|del|strike)>.*?</\1\s*>|(?:[^\n][\u0335\u0336])+", re.DOTALL | re.I
+)
+_FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
+_CUE_TAG: Final = re.compile(rf"<({any_of(_WORDS['cues'])})>", re.IGNORECASE)
+_TAG: Final = re.compile(r"<(/?)[a-z][a-z0-9]{0,9}\s*/?>", re.IGNORECASE)
+_LATEX: Final = re.compile(r"\\(?:boxed|text|textbf|mathbf|textit)\s*(?=\{)")
+_NOT_OWN: Final = re.compile(
+    r"^[ ]*(?:>|\||(?:-[ ]+)?\[[ ]?[xX✓✔]?[ ]?\]|(?:-[ ]+)?[☐☑☒]).*$", re.MULTILINE
+)
+_DOUBLE: Final = re.compile(r'"((?:[^"\n]|\n(?!\s*\n))*)"')
+_SINGLE: Final = re.compile(r"(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w))*)'(?!\w)")
+_TURN: Final = re.compile(
+    rf"^[ #-]*(?:the[ ]+)?({any_of(_WORDS['speakers'])})[ ]*(?:\([^)\n]*\))?[ ]*:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_CUES: Final = frozenset(map(normalise, _WORDS["cues"]))
+
+
+def own_words(said: str, is_label: Callable[[str], bool]) -> str:
+    """The plain copy of what was said, with only the speaker's own words in it.
+
+    Args:
+        said: A reply without reasoning.
+        is_label: Whether a quoted text is nothing but a label: such quotation marks
+            are decoration.
+    """
+    if "~" in said or "<" in said or "\u0336" in said or "\u0335" in said:
+        said = _STRUCK.sub(" ", said)
+        said = _TAG.sub(_tag_end, _CUE_TAG.sub(r"\1: ", said))
+    if "```" in said or "~~~" in said:
+        said = _FENCE.sub("", said)
+    if "\\" in said:
+        said = _LATEX.sub("", said)
+    copy = _NOT_OWN.sub(GONE, plain_copy(said))
+    if '"' in copy or "'" in copy:
+        copy = _unquoted(copy, is_label)
+    return _until_other_turn(copy)
+
+
+def _tag_end(tag: re.Match[str]) -> str:
+    return "\n" if tag.group(1) else " "
+
+
+def _unquoted(copy: str, is_label: Callable[[str], bool]) -> str:
+    whole = copy.strip()
+    if whole.count('"') == 2 and whole[0] == whole[-1] == '"':
+        return whole[1:-1]
+
+    def bare(quotation: re.Match[str]) -> str:
+        inner = quotation.group(1)
+        decoration = normalise(inner) in _CUES or is_label(inner)
+        return f" {inner} " if decoration else GONE
+
+    return _SINGLE.sub(bare, _DOUBLE.sub(bare, copy))
+
+
+def _until_other_turn(copy: str) -> str:
+    """The copy up to where the reply goes on as somebody else."""
+    own = None
+    for turn in _TURN.finditer(copy):
+        name = turn.group(1).casefold()
+        if not copy[: turn.start()].strip():
+            own = name
+        elif name != own:
+            return copy[: turn.start()]
+    return copy

@@ -1,0 +1,96 @@
+"""Ownership: whether a label after a cue is the speaker's own present statement."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from offrecord.measures.wordlists import any_of, compile_any, word_lists
+
+_WORDS: Final = word_lists("stance").front
+_MODIFIERS: Final = rf"(?:(?:{any_of([*_WORDS['plain'], *_WORDS['final']])})\s+)*$"
+_FINAL: Final = re.compile(
+    rf"(?:{any_of(_WORDS['final'])})\s+{_MODIFIERS}", re.IGNORECASE
+)
+_POSSESSIVE: Final = re.compile(rf"\b([\w.]+(?:'s|s'))\s+{_MODIFIERS}", re.IGNORECASE)
+_OTHERS: Final = re.compile(
+    rf"(?:{any_of([*_WORDS['others'], *_WORDS['earlier']])})\s+{_MODIFIERS}",
+    re.IGNORECASE,
+)
+_DENIED: Final = re.compile(
+    rf"(?:{any_of(_WORDS['denials'])})\s+(?:[\w']+\s+){{0,2}}$", re.IGNORECASE
+)
+_LISTED: Final = re.compile(
+    r"(?:\b(?:or|nor|versus|vs\.?|either)|[/|])\s*$", re.IGNORECASE
+)
+_REPORT: Final = compile_any(_WORDS["reports"])
+_SELF: Final = re.compile(
+    rf"(?:{any_of(_WORDS['selves'])})\s+(?:[\w']+\s+)?$"
+    rf"|(?:{any_of(_WORDS['owned'])})\s+$",
+    re.IGNORECASE,
+)
+_CONCESSION: Final = compile_any(_WORDS["concessions"])
+_IDLE: Final = compile_any(_WORDS["idle"])
+_CONDITION: Final = compile_any(_WORDS["conditions"])
+_REPORTED_AFTER: Final = re.compile(
+    rf"[\"']*,[\"']*\s*(?!as\b|i\b|we\b)(?:[\w'.]+\s+){{1,3}}?(?:{any_of(_WORDS['reports'])})",
+    re.IGNORECASE,
+)
+_BOUNDARY: Final = re.compile(r"[.!?;][\s\"')\]]|\n")
+
+
+def sentence_before(copy: str, place: int) -> str:
+    """What stands before a place in its sentence.
+
+    Where that is nothing and the line before ends in a colon, it is that line.
+    """
+    lead = copy[:place].rstrip(" #-")
+    if lead.endswith("\n") and lead.rstrip().endswith(":"):
+        lead = lead.rstrip()
+        return lead[lead.rfind("\n") + 1 :]
+    start = 0
+    for boundary in _BOUNDARY.finditer(copy, max(0, place - 400), place):
+        start = boundary.end()
+    return copy[start:place]
+
+
+def is_own(before: str, *, cue: bool = True) -> bool:
+    """Whether the speaker states, here and now, what follows.
+
+    Args:
+        before: What stands before it in its sentence.
+        cue: Whether a cue follows directly, which words before it may give to others.
+    """
+    if not before or before.isspace():
+        return True
+    if cue and _owned_by_other(before):
+        return False
+    reported = any(
+        not _SELF.search(before[: report.start()])
+        for report in _REPORT.finditer(before)
+    )
+    if reported and not _CONCESSION.search(before):
+        return False
+    return not _CONDITION.search(_IDLE.sub(" ", before))
+
+
+def _owned_by_other(before: str) -> bool:
+    owner = _POSSESSIVE.search(before)
+    if owner and owner.group(1).casefold() not in _WORDS["no_owners"]:
+        return True
+    return any(rule.search(before) for rule in (_OTHERS, _DENIED, _LISTED))
+
+
+def is_final(before: str) -> bool:
+    """Whether the words before a cue say that it replaces what was stated earlier."""
+    return bool(_FINAL.search(before))
+
+
+def is_denied(before: str) -> bool:
+    """Whether the last words deny what follows them."""
+    return bool(_DENIED.search(before))
+
+
+def is_reported_after(copy: str, place: int) -> bool:
+    """Whether what follows a label says that somebody else said it."""
+    return bool(_REPORTED_AFTER.match(copy, place))
