@@ -28,31 +28,35 @@ AGENTS: Final = 2
 CALLS: Final = ROUNDS * AGENTS * 6
 """Per turn an utterance, a shadow and a survey in each of two channels."""
 
+_TRIES: Final = 3  # what else the machine does only adds to a time
 _SERIAL: Final = 12  # requests timed one after another, scaled up to all calls
 
 
 def run() -> list[Figure]:
     """Time one run, and the same calls one after another."""
-    with FakeServer(LATENCY) as server, tempfile.TemporaryDirectory() as folder:
-        pairs = _debate(server, Path(folder) / "study")
-        seconds = server.sent[-1] - server.received[0]
-        calls, at_once = len(server.bodies), server.open_at_once
-        serial = _serial(server) * calls / _SERIAL
-    limit = ROUNDS * AGENTS * LATENCY
+    seconds = []
+    for _ in range(_TRIES):
+        with FakeServer(LATENCY) as server, tempfile.TemporaryDirectory() as folder:
+            pairs = _debate(server, Path(folder) / "study")
+            seconds.append(server.sent[-1] - server.received[0])
+            calls, at_once = len(server.bodies), server.open_at_once
+            serial = _serial(server) * calls / _SERIAL
+    best, limit = min(seconds), ROUNDS * AGENTS * LATENCY
+    tries = ", ".join(f"{each:.2f}" for each in seconds)
     return [
         Figure("calls of one run", str(calls), str(CALLS)),
         Figure("pairs of stances", str(pairs), str(ROUNDS * AGENTS)),
-        Figure(
-            f"first request to last reply, {LATENCY * 1000:.0f} ms a call",
-            f"{seconds:.2f} s",
-        ),
-        Figure("ratio to rounds x agents latencies", f"{seconds / limit:.3f}", "1.15"),
         Figure("most requests at once", str(at_once)),
         Figure(
-            f"one after another ({_SERIAL} calls timed, scaled to {calls})",
-            f"{serial:.1f} s",
+            f"first request to last reply, {LATENCY * 1000:.0f} ms a call",
+            f"{tries} s",
+            f"{limit:.0f} s",
         ),
-        Figure("times faster than that", f"{serial / seconds:.1f}"),
+        Figure("best over rounds x agents latencies", f"{best / limit:.3f}", "1.15"),
+        Figure(
+            f"one after another ({_SERIAL} calls timed, scaled up)", f"{serial:.1f} s"
+        ),
+        Figure("times faster than that", f"{serial / best:.1f}"),
     ]
 
 
