@@ -61,7 +61,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_study_holds_every_output_once(finished: Path) -> None:
     study = load_study(finished)
     rows = study.transcript
-    # 2 models x 2 conditions x 2 runs, 4 turns, 2 channels x (utterance, survey, shadow)
+    # 2 models x 2 conditions x 2 runs; 4 turns; 2 channels; utterance, survey, shadow
     assert rows.height == 8 * 4 * 2 * 3
     assert rows.select(ROW_KEY).is_unique().all()
     assert rows["status"].unique().to_list() == ["ok"]

@@ -70,7 +70,7 @@ def own(names: set[str]) -> set[str]:
 
 
 def stage(module: str) -> str:
-    return module.split(".")[0]
+    return module.split(".", maxsplit=1)[0]
 
 
 def test_imports_point_backwards_along_the_flow() -> None:

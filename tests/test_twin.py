@@ -37,7 +37,7 @@ def twin_faults(requests: list[Request], one: Channel, two: Channel) -> Iterator
         twin = by_key[turn, form, draw, two.id]
         *head, (sender, last) = request.messages
         *twin_head, (twin_sender, twin_last) = twin.messages
-        opening = not request.messages or len(request.messages) == 2  # noqa: PLR2004
+        opening = not request.messages or len(request.messages) == 2
         swapped = last.replace(
             one.paragraph(form, opening=opening), two.paragraph(form, opening=opening)
         )
@@ -81,19 +81,12 @@ def test_checker_catches_a_protocol_whose_channels_differ_in_more() -> None:
     twin = find_protocol("twin")
 
     class Licensed(Script):
-        def request(self, turn, channel, form, draw, history):  # type: ignore[no-untyped-def]
+        def request(self, turn, view, prefix, channel, *what):  # type: ignore[no-untyped-def]
             if not channel.spoken:
-                utterance = self.protocol.utterance + "\n\nSay what you truly think."
-                other = dataclasses.replace(self.protocol, utterance=utterance)
-                return Script.request(
-                    dataclasses.replace(self, protocol=other),
-                    turn,
-                    channel,
-                    form,
-                    draw,
-                    history,
-                )
-            return Script.request(self, turn, channel, form, draw, history)
+                utterance = twin.utterance + "\n\nSay what you truly think."
+                licensed = dataclasses.replace(twin, utterance=utterance)
+                view = dataclasses.replace(view, protocol=licensed)
+            return Script.request(self, turn, view, prefix, channel, *what)
 
     script = make_script(protocol=twin, rounds=2)
     fields = {f.name: getattr(script, f.name) for f in dataclasses.fields(script)}
@@ -103,7 +96,7 @@ def test_checker_catches_a_protocol_whose_channels_differ_in_more() -> None:
 
 def test_channels_ask_for_no_truth_and_give_no_licence() -> None:
     words = ("true", "truth", "honest", "contradict", "really", "sincere", "free to")
-    script = make_script(channels=tuple(["public", *CHANNELS[:1]]))
+    script = make_script(channels=("public", *(c for c in CHANNELS if c != "public")))
     for channel in script.channels:
         for form in FORMS:
             text = channel.paragraph(form, opening=False).lower()

@@ -1,1 +1,32 @@
-"""Measure what LLM agents say in public against what they say off the record."""
+"""Measure what LLM agents say in public against what they say off the record.
+
+Importing this is quick and silent: what is named here is loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from offrecord.measures.stance import parse_stance
+    from offrecord.measures.survey import parse_survey
+    from offrecord.study import load_study
+
+__all__ = ["load_study", "parse_stance", "parse_survey"]
+
+_HOMES = {
+    "load_study": "offrecord.study",
+    "parse_stance": "offrecord.measures.stance",
+    "parse_survey": "offrecord.measures.survey",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name not in _HOMES:
+        raise AttributeError(f"module 'offrecord' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -82,7 +82,7 @@ class Ended(StrEnum):
     CONTEXT_OVERFLOW = "context_overflow"
 
 
-def digest(value: Any, length: int = 16) -> str:
+def digest(value: object, length: int = 16) -> str:
     """Hash a JSON value: the same for the same content, whatever the key order.
 
     Args:

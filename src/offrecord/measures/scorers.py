@@ -53,7 +53,7 @@ def stance_divergence() -> Scorer:
             key: parse_stance(text, tuple(record["labels"])).label
             for key, text in _texts(record, Form.UTTERANCE).items()
         }
-        spoken, other, *_ = [*record["channels"], None]
+        spoken, other = _compared(record)
         pairs = [
             (stances.get((turn, spoken)), stances.get((turn, other)))
             for turn in _turns(record)
@@ -77,7 +77,7 @@ def survey_gap() -> Scorer:
             key: parse_survey(text, record["items"], low, high).answers
             for key, text in _texts(record, Form.SURVEY).items()
         }
-        spoken, other, *_ = [*record["channels"], None]
+        spoken, other = _compared(record)
         gaps = []
         for turn in _turns(record):
             first = answers.get((turn, spoken), {})
@@ -101,6 +101,12 @@ def _texts(record: Mapping[str, Any], form: Form) -> dict[tuple[int, str], str]:
         and output["agent"] == record["target"]
         and output["status"] in {Status.OK, Status.TRUNCATED}
     }
+
+
+def _compared(record: Mapping[str, Any]) -> tuple[str, str]:
+    """The spoken channel and the first of the others; no name where there is none."""
+    spoken, *others = record["channels"]
+    return spoken, others[0] if others else ""
 
 
 def _turns(record: Mapping[str, Any]) -> list[int]:

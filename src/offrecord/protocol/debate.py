@@ -19,7 +19,7 @@ from offrecord.content.reply import classify_reply, spoken_text
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.factors import item_order, label_order
 from offrecord.protocol.history import History, Spoken
-from offrecord.protocol.prompts import Asked, Message, Protocol
+from offrecord.protocol.prompts import Message, Protocol, View
 from offrecord.records import Cell, Ended, Form, Frame, Stamp, Status, digest
 from offrecord.scenarios.model import Agent, Condition, Scenario
 
@@ -61,7 +61,18 @@ class Reply:
 Ask = Callable[[Request], Awaitable[Reply]]
 """Whoever answers a request: a model through Inspect, or a population."""
 
-Scope = Callable[[int, Agent], AbstractAsyncContextManager[object]]
+
+class Turn(NamedTuple):
+    """One agent's speaking opportunity."""
+
+    number: int
+    """Counted from 1 over all agents."""
+    round: int
+    """Counted from 1."""
+    agent: Agent
+
+
+Scope = Callable[[Turn], AbstractAsyncContextManager[object]]
 """What surrounds the requests of one turn, such as a span of a log."""
 
 
@@ -85,75 +96,19 @@ class Script:
     """What was said before the first turn; empty for a fresh debate."""
 
     @property
-    def turns(self) -> Iterator[tuple[int, int, Agent]]:
-        """Turn, round (both counted from 1) and agent, in the order of speaking."""
+    def turns(self) -> Iterator[Turn]:
+        """The speaking opportunities, in their order."""
         order = self.protocol.order
         for index in range(self.rounds * len(order)):
             round_, seat = divmod(index, len(order))
-            yield index + 1, round_ + 1, self.scenario.agent(order[seat])
+            yield Turn(index + 1, round_ + 1, self.scenario.agent(order[seat]))
 
     @property
     def condition(self) -> Condition:
         """The relational context of this run."""
         return self.scenario.conditions[self.cell.condition]
 
-    def request(
-        self,
-        turn: tuple[int, int, Agent],
-        channel: Channel,
-        form: Form,
-        draw: int,
-        history: History,
-    ) -> Request:
-        """One request of a turn."""
-        number, round_, agent = turn
-        stamp = Stamp(
-            cell=self.cell,
-            repeat=self.repeat,
-            round=round_,
-            turn=number,
-            agent=agent.id,
-            channel=channel.id,
-            form=form,
-            draw=draw,
-        )
-        labels = label_order(self.scenario, self.cell.factors)
-        visible = history.visible_to(agent.id)
-        survey = form is Form.SURVEY
-        instrument = self.scenario.instrument
-        items = item_order(instrument.items, stamp, self.seed) if survey else ()
-        return Request(
-            stamp=stamp,
-            frame=Frame(
-                labels=labels,
-                side=agent.side,
-                partner_side=self.scenario.partner_side,
-                role=agent.role,
-                items=tuple(item.id for item in items),
-                low=instrument.low if survey else 0,
-                high=instrument.high if survey else 0,
-                seed=self.seed,
-            ),
-            messages=Asked(
-                protocol=self.protocol,
-                scenario=self.scenario,
-                condition=self.condition,
-                agent=agent,
-                channel=channel,
-                form=form,
-                visible=visible,
-                labels=labels,
-                items=items,
-                intervention=self.intervention,
-            ).messages(),
-            channel=channel,
-            history_hash=History(visible).hash,
-            structured=survey and self.structured,
-        )
-
-    def outputs(
-        self, turn: tuple[int, int, Agent], history: History
-    ) -> tuple[Request, list[Request]]:
+    def outputs(self, turn: Turn, history: History) -> tuple[Request, list[Request]]:
         """The spoken request of a turn, and the others that go with it."""
         wanted = [(c, Form.UTTERANCE, 0) for c in self.channels]
         wanted += [(c, Form.SURVEY, 0) for c in self.channels]
@@ -162,8 +117,59 @@ class Script:
             for draw in range(1, self.shadows + 1)
             for c in self.channels
         ]
-        spoken, *others = (self.request(turn, *what, history) for what in wanted)
+        view = View(
+            protocol=self.protocol,
+            scenario=self.scenario,
+            condition=self.condition,
+            agent=turn.agent,
+            visible=history.visible_to(turn.agent.id),
+            labels=label_order(self.scenario, self.cell.factors),
+            intervention=self.intervention,
+        )
+        prefix = view.prefix()
+        spoken, *others = (self.request(turn, view, prefix, *what) for what in wanted)
         return spoken, others
+
+    def request(
+        self,
+        turn: Turn,
+        view: View,
+        prefix: Sequence[Message],
+        channel: Channel,
+        form: Form,
+        draw: int,
+    ) -> Request:
+        """One request of a turn."""
+        stamp = Stamp(
+            cell=self.cell,
+            repeat=self.repeat,
+            round=turn.round,
+            turn=turn.number,
+            agent=turn.agent.id,
+            channel=channel.id,
+            form=form,
+            draw=draw,
+        )
+        survey = form is Form.SURVEY
+        scale = self.scenario.instrument
+        items = item_order(scale.items, stamp, self.seed) if survey else ()
+        return Request(
+            stamp=stamp,
+            frame=Frame(
+                labels=view.labels,
+                side=turn.agent.side,
+                partner_side=self.scenario.partner_side,
+                role=turn.agent.role,
+                items=tuple(item.id for item in items),
+                low=scale.low if survey else 0,
+                high=scale.high if survey else 0,
+                seed=self.seed,
+            ),
+            messages=view.ask(prefix, channel, form, items),
+            channel=channel,
+            history_hash=History(tuple(view.visible)).hash,
+            structured=survey and self.structured,
+        )
 
 
 class Output(NamedTuple):
@@ -213,7 +219,7 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
         for turn in turns:
             spoken, others = script.outputs(turn, history)
             planned += [spoken, *others]
-            async with scope(turn[0], turn[2]) if scope else nullcontext():
+            async with scope(turn) if scope else nullcontext():
                 if turn is turns[-1]:
                     start(others)
                 reply = await obtain(spoken)
@@ -229,7 +235,7 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
                 break
             history = history.add(
                 Spoken.through(
-                    spoken.channel, turn=turn[0], agent=turn[2].id, text=text
+                    spoken.channel, turn=turn.number, agent=turn.agent.id, text=text
                 )
             )
     return Debate(

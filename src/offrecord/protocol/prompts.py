@@ -84,29 +84,45 @@ def find_protocol(name: str) -> Protocol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Everything that the messages of one request are made of."""
+class View:
+    """What one agent is shown at one turn, whatever is asked of it there."""
 
     protocol: Protocol
     scenario: Scenario
     condition: Condition
     agent: Agent
-    channel: Channel
-    form: Form
     visible: Sequence[Spoken]
     """What this agent may see of the history, oldest first."""
     labels: tuple[str, str]
     """The decision labels in the order to be shown."""
-    items: Sequence[Item] = ()
-    """The survey's items in the order to be shown; empty for an utterance."""
     intervention: str = ""
     """Text put into the template's one place for it, in all channels."""
 
-    def messages(self) -> list[Message]:
-        """System, then user and assistant in turns, the last one from the user."""
-        messages: list[Message] = [("system", self._system())]
-        for sender, text in [*self._conversation(), ("user", self._request())]:
-            if messages[-1][0] == sender:
+    def prefix(self) -> list[Message]:
+        """What all requests of the turn have in common: system, then the history."""
+        return [("system", self._system()), *self._conversation()]
+
+    def ask(
+        self,
+        prefix: Sequence[Message],
+        channel: Channel,
+        form: Form,
+        items: Sequence[Item] = (),
+    ) -> list[Message]:
+        """The messages of one request.
+
+        Args:
+            prefix: The turn's `prefix()`, rendered once for all its requests.
+            channel: Who is told to be listening.
+            form: Utterance or survey.
+            items: The survey's items in the order to be shown.
+
+        Returns:
+            System, then user and assistant in turns, the last one from the user.
+        """
+        messages: list[Message] = []
+        for sender, text in [*prefix, ("user", self._request(channel, form, items))]:
+            if messages and messages[-1][0] == sender:
                 # Many models refuse two messages of one sender in a row, and Inspect
                 # would merge them under random ids.
                 messages[-1] = (sender, f"{messages[-1][1]}\n\n{text}")
@@ -143,21 +159,21 @@ class Asked:
                 conversation.append(("user", heard))
         return conversation
 
-    def _request(self) -> str:
+    def _request(self, channel: Channel, form: Form, items: Sequence[Item]) -> str:
         scale = self.scenario.instrument
         return fill(
-            self.protocol.request(self.form),
+            self.protocol.request(form),
             {
                 "label_first": self.labels[0],
                 "label_second": self.labels[1],
-                "audience": self.channel.paragraph(self.form, opening=not self.visible),
+                "audience": channel.paragraph(form, opening=not self.visible),
                 "low": str(scale.low),
                 "high": str(scale.high),
                 "anchors": ", ".join(
                     f"{point} means {wording}"
                     for point, wording in scale.anchors.items()
                 ),
-                "items": "\n".join(f"{item.id}: {item.text}" for item in self.items),
-                "codes": ", ".join(item.id for item in self.items),
+                "items": "\n".join(f"{item.id}: {item.text}" for item in items),
+                "codes": ", ".join(item.id for item in items),
             },
         )

@@ -6,7 +6,7 @@ under the span of its turn, and the replies are kept in the store for the scorer
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, Final
@@ -32,8 +32,10 @@ from offrecord.protocol.debate import (
     Reply,
     Request,
     Script,
+    Turn,
     hold_debate,
 )
+from offrecord.protocol.design import Case
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import FRAME_KEY, STAMP_KEY, Cell, OffrecordError, Role
 from offrecord.scenarios.load import load_scenario
@@ -72,20 +74,9 @@ def debate_turns(
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         case = case_of(state.metadata)
         scenario = load(case.scenario)
-        models = {a.id: _model_of(a) for a in scenario.agents}
-        condition = scenario.conditions[case.condition]
-        by_role = {a.role: str(models[a.id]) for a in scenario.agents}
+        models = {agent.id: _model_of(agent) for agent in scenario.agents}
         script = Script(
-            cell=Cell(
-                model=by_role[Role.TARGET],
-                partner=by_role[Role.PARTNER],
-                scenario=scenario.id,
-                condition=condition.id,
-                kind=condition.kind,
-                timing=condition.timing,
-                protocol=templates.id,
-                factors=case.factors,
-            ),
+            cell=_cell(case, scenario, templates.id, models),
             repeat=state.epoch,
             scenario=scenario,
             protocol=templates,
@@ -112,13 +103,30 @@ def debate_turns(
     return solve
 
 
+def _cell(
+    case: Case, scenario: Scenario, protocol: str, models: Mapping[str, Model]
+) -> Cell:
+    condition = scenario.conditions[case.condition]
+    by_role = {agent.role: str(models[agent.id]) for agent in scenario.agents}
+    return Cell(
+        model=by_role[Role.TARGET],
+        partner=by_role[Role.PARTNER],
+        scenario=scenario.id,
+        condition=condition.id,
+        kind=condition.kind,
+        timing=condition.timing,
+        protocol=protocol,
+        factors=case.factors,
+    )
+
+
 def _model_of(agent: Agent) -> Model:
     return get_model(role="partner") if agent.role is Role.PARTNER else get_model()
 
 
 @asynccontextmanager
-async def _turn_span(turn: int, agent: Agent) -> AsyncIterator[None]:
-    async with span(f"turn {turn}: {agent.id}", type="turn"):
+async def _turn_span(turn: Turn) -> AsyncIterator[None]:
+    async with span(f"turn {turn.number}: {turn.agent.id}", type="turn"):
         yield
 
 

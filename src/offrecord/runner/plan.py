@@ -73,7 +73,7 @@ def sample_requests(script: Script) -> list[Request]:
         requests += [spoken, *others]
         text = f"{spoken.frame.labels[0]} - " + "reason " * _SPOKEN_WORDS
         words = Spoken.through(
-            spoken.channel, turn=turn[0], agent=turn[2].id, text=text.strip()
+            spoken.channel, turn=turn.number, agent=turn.agent.id, text=text.strip()
         )
         history = history.add(words)
     return requests
