@@ -105,7 +105,8 @@ def test_a_pair_takes_both_committed_utterances_of_a_turn() -> None:
         ({"text": "", "status": "empty"}, "empty"),
         ({"text": None, "status": "error"}, "error"),
         ({"text": None, "status": "filtered"}, "filtered"),
-        ({"text": "SIGN - because I", "status": "truncated"}, "truncated"),
+        ({"text": "SIGN", "status": "truncated"}, "truncated"),
+        ({"text": "I have two reasons to", "status": "truncated"}, "truncated"),
         ({"text": "Hard to say."}, "unclear"),
     ],
 )
@@ -116,6 +117,12 @@ def test_a_pair_with_a_missing_side_is_missing(
     assert pairs["public_status"].to_list() == [reason, "ok"]
     assert pairs["public"].to_list() == [None, True]
     assert (totals(pairs)["turns"], totals(pairs)["missing"]) == (1, 1)
+
+
+def test_a_reply_cut_off_after_its_label_has_that_stance() -> None:
+    cut: dict[str, Any] = {"text": "SIGN - because I", "status": "truncated"}
+    pairs = paired([row("a", **cut), both("a")[1]], rounds=1)
+    assert pairs.select("public", "public_status").rows() == [(True, "ok")]
 
 
 def test_a_run_that_stopped_early_has_all_its_planned_turns() -> None:

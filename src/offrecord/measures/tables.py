@@ -6,13 +6,15 @@ whenever the parser or the transcript has changed. Interviews are in none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.stance import STANCE_VERSION, parse_stance
+from offrecord.content.labels import strip_label
+from offrecord.content.reply import spoken_text
+from offrecord.measures.stance import STANCE_VERSION, Stance, parse_stance
 from offrecord.measures.survey import SURVEY_VERSION, parse_survey
 from offrecord.records import Form, OffrecordError, Status
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
@@ -22,6 +24,8 @@ STANCES_FILE: Final = "measures/stances.parquet"
 SURVEYS_FILE: Final = "measures/surveys.parquet"
 
 _KEY: Final = {name: TRANSCRIPT_SCHEMA[name] for name in ROW_KEY}
+
+_PARSED: Final = (Status.OK, Status.TRUNCATED)
 
 STANCE_SCHEMA: Final = {
     **_KEY,
@@ -51,13 +55,17 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
 
     Returns:
-        Rows in `STANCE_SCHEMA`. A reply that did not come back whole keeps its raw
-        status and has no label.
+        Rows in `STANCE_SCHEMA`. A reply that was cut off after its label is parsed
+        like any other, since length differs by model and channel and losing the long
+        replies would favour the short ones; cut off before that, and wherever nothing
+        was said, it keeps its raw status and has no label.
     """
     rows = transcript.filter(pl.col("form") == Form.UTTERANCE)
     labels, statuses, rules, repairs = [], [], [], []
     for text, pair, raw in rows.select("text", "labels", "status").iter_rows():
-        stance = parse_stance(text, pair) if raw == Status.OK else None
+        stance = parse_stance(text, pair) if raw in _PARSED else None
+        if stance and raw == Status.TRUNCATED and not _past_label(text, pair, stance):
+            stance = None
         labels.append(stance.label if stance else None)
         statuses.append(str(stance.status) if stance else raw)
         rules.append(stance.rule if stance else None)
@@ -70,6 +78,14 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
         pl.Series("repairs", repairs, pl.List(pl.String)),
         pl.lit(STANCE_VERSION).alias("version"),
     )
+
+
+def _past_label(text: str, labels: Sequence[str], stance: Stance) -> bool:
+    """Whether a cut-off reply has a label and goes on after it.
+
+    Cut right behind the label it may have been about to become a longer one.
+    """
+    return stance.label is not None and bool(strip_label(spoken_text(text), labels))
 
 
 def survey_table(
@@ -99,7 +115,7 @@ def survey_table(
         items = instrument["items"]
         survey = (
             parse_survey(text, items, instrument["low"], instrument["high"])
-            if raw == Status.OK
+            if raw in _PARSED
             else None
         )
         asked.append(items)

@@ -21,7 +21,8 @@ from offrecord.estimates.rates import share
 
 CAPTION: Final = (
     "Percentage points; public and off record: share on the partner's side. "
-    "Divergence ± standard error for new runs of these cells; it is accommodating "
+    "Divergence ± standard error for new runs of these cells (none where no two runs "
+    "differ, which is not certainty); it is accommodating "
     "(only the public stance is on that side) plus reversing (only the other is). "
     "Pressure against baseline = conversion (off the record too) + audience effect. "
     "Off the record is a contrast under the same condition, not a belief."
@@ -109,10 +110,15 @@ def _figures(row: Mapping[str, Any]) -> list[str]:
     return [
         *(str(row[name]) for name in _COUNTS),
         *(_points(row[name]) for name in _RATES),
-        f"{_points(row['divergence'])} ±{_points(row['se'], 2)}",
+        _points(row["divergence"]) + _error(row["se"]),
         *map(_points, directions),
         *(_points(row[name]) for name in _SPLIT),
     ]
+
+
+def _error(value: float) -> str:
+    """No error is shown where no two runs differ: zero would claim certainty."""
+    return "" if value == 0 else f" ±{_points(value, 2)}"
 
 
 def _points(value: float, digits: int = 1) -> str:
