@@ -22,7 +22,8 @@ def spoken_text(text: str) -> str:
     Returns:
         Text that can be stored as UTF-8; empty if nothing was said.
     """
-    return visible_only(split_reasoning(text).visible).strip()
+    # invisible characters first: taken out of the rest, they could make it a tag
+    return split_reasoning(visible_only(text)).visible.strip()
 
 
 def classify_reply(text: str, stop_reason: str, error: str | None) -> Status:

@@ -208,5 +208,8 @@ def _repairs(copy: str, found: Found, said: str, known: LabelSet) -> tuple[str, 
     if found.repairs or copy[found.start : found.end] in said:
         return found.repairs
     shown = "".join("·" if is_invisible(char) else char for char in said)
-    count = [len(known.whole.findall(plain_copy(one))) for one in (said, shown)]
-    return ("invisible",) if count[0] > count[1] else ()
+    with_mark, without = (
+        [match.lastgroup for match in known.whole.finditer(plain_copy(one))]
+        for one in (shown, said)
+    )
+    return ("invisible",) if with_mark != without else ()

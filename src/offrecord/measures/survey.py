@@ -31,7 +31,7 @@ SURVEY_VERSION: Final = f"1+{digest([RULES.hash, NOTHING.hash], 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _WORDS: Final = RULES.front
-_START: Final = re.compile(r"[{｛]|\[(?=\s*[{｛])")
+_START: Final = re.compile(r"[{｛](?!\s*[{｛])|\[(?=\s*[{｛])")
 _FENCE: Final = re.compile(r"\s*```\w*\s*|\s*```\s*")
 _FINAL: Final = compile_any(_WORDS["final"])
 _EXAMPLE: Final = compile_any(_WORDS["examples"])

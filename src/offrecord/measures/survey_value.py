@@ -31,7 +31,7 @@ _SHARE: Final = re.compile(
     r"[\s(\[]*([+-]?\d+)\s*(?:/|out\s+of|of)\s*(\d+)[\s.)\]]*", re.I
 )
 _ALONE: Final = re.compile(
-    r"(?P<lead>[\s.,:;()\[\]='—-]*)(?<![.,\d])(?P<number>[+-]?(?:0|[1-9]\d{0,3}))"
+    r"(?P<lead>[\s.,:;()\[\]='—-]*?)(?<![.,\d])(?P<number>[+-]?(?:0|[1-9]\d{0,3}))"
     r"(?P<part>\.0{1,2}(?!\d)|,0{1,2}(?!\d))?(?P<tail>[\s.,:;()\[\]='!—-]*)"
 )
 _PUNCTUATION: Final = re.compile(r"[^\w\s]")

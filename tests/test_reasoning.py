@@ -1,0 +1,117 @@
+"""What a reply says, thinks and is: thinking never reaches a history."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offrecord.content.reasoning import split_reasoning
+from offrecord.content.reply import classify_reply, spoken_text
+from offrecord.records import Status
+
+TEXT = st.text(st.characters(codec=None), max_size=200)
+PAIRS = [
+    ("<think>", "</think>"),
+    ("<THINKING>", "</Thinking>"),
+    ('<reasoning effort="high">', "</reasoning>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+]
+
+
+@pytest.mark.parametrize(("opening", "closing"), PAIRS)
+def test_every_block_of_every_known_pair_is_thought(opening: str, closing: str) -> None:
+    reply = split_reasoning(
+        f"One. {opening}a{closing} Two. {opening}b{closing}\nThree."
+    )
+    assert reply.visible.split() == ["One.", "Two.", "Three."]
+    assert reply.reasoning == "a\n\nb"
+    assert not reply.unclosed
+
+
+@pytest.mark.parametrize(("opening", "closing"), PAIRS)
+def test_all_before_a_closing_tag_alone_is_thought(opening: str, closing: str) -> None:
+    reply = split_reasoning(f"I could yield.{closing}\nI stay. {opening}x{closing}")
+    assert reply.visible.strip() == "I stay."
+    assert reply.reasoning == "I could yield.\n\nx"
+
+
+@pytest.mark.parametrize(("opening", "closing"), PAIRS)
+def test_all_after_a_tag_left_open_is_thought(opening: str, closing: str) -> None:
+    reply = split_reasoning(f"{opening}a{closing}I stay. {opening}but I wonder")
+    assert reply.visible.strip() == "I stay."
+    assert reply.unclosed
+    assert "wonder" in reply.reasoning
+
+
+def test_nested_blocks_leave_nothing_behind() -> None:
+    reply = split_reasoning("<think>a <think>b</think> c</think>d")
+    assert reply.visible == "d"
+
+
+def test_a_reply_without_thinking_stays_as_it_is() -> None:
+    text = " 1 < 2, a [note], <b>bold</b> and <thinker>.\n"
+    assert split_reasoning(text).visible == text
+    assert split_reasoning(text).reasoning == ""
+
+
+@given(TEXT, TEXT, st.sampled_from(PAIRS))
+def test_no_thought_is_ever_spoken(
+    before: str, after: str, pair: tuple[str, str]
+) -> None:
+    text = f"{before}{pair[0]}CANARY-7731{pair[1]}{after}"
+    assert "CANARY-7731" not in spoken_text(text)
+
+
+@given(st.sampled_from(PAIRS), st.sampled_from("\u200b\u2060\ufeff\u00ad"))
+def test_a_tag_with_an_invisible_character_inside_is_a_tag(
+    pair: tuple[str, str], mark: str
+) -> None:
+    opening, closing = (f"{tag[:3]}{mark}{tag[3:]}" for tag in pair)
+    text = f"{opening}CANARY-7731{closing}I stay."
+    assert spoken_text(text) == "I stay."
+
+
+@given(TEXT)
+def test_what_is_spoken_can_be_stored_and_is_spoken_again_the_same(text: str) -> None:
+    said = spoken_text(text)
+    said.encode("utf-8")
+    assert said == said.strip()
+    assert spoken_text(said) == said
+
+
+def test_joined_emoji_and_styled_letters_are_spoken_whole() -> None:
+    assert (
+        spoken_text(" \ud835\uddd7o\r\n👨\u200d👩\u200d👧 ok\x00 ")
+        == "𝗗o\n👨\u200d👩\u200d👧 ok"
+    )
+    assert spoken_text("a \ud800 b") == "a \ufffd b"
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "error", "status"),
+    [
+        ("I stay.", "stop", None, Status.OK),
+        ("I stay.", "tool_calls", None, Status.OK),
+        ("I stay.", "unknown", None, Status.OK),
+        ("I sta", "max_tokens", None, Status.TRUNCATED),
+        ("", "max_tokens", None, Status.TRUNCATED),
+        ("<think>I wonder", "stop", None, Status.TRUNCATED),
+        ("<think>I wonder</think>", "stop", None, Status.EMPTY),
+        (" \n\u200b\u2060\u3164", "stop", None, Status.EMPTY),
+        ("", "stop", None, Status.EMPTY),
+        ("I stay.", "content_filter", None, Status.FILTERED),
+        ("", "content_filter", None, Status.FILTERED),
+        ("I stay.", "model_length", None, Status.ERROR),
+        ("I stay.", "stop", "503", Status.ERROR),
+        ("", "content_filter", "", Status.ERROR),
+    ],
+)
+def test_what_came_back(
+    text: str, stop: str, error: str | None, status: Status
+) -> None:
+    assert classify_reply(text, stop, error) is status

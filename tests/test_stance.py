@@ -1,0 +1,357 @@
+"""The stance parser: what a reply states, and what it only mentions."""
+
+from __future__ import annotations
+
+import json
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import offrecord
+from offrecord.content.labels import label_set, normalise, strip_label
+from offrecord.measures.stance import STANCE_VERSION, parse_stance
+from offrecord.records import OffrecordError, Status
+
+CASES = Path(__file__).parents[1].parent / "shared" / "cases" / "replies.jsonl"
+PROMOTE = ("PROMOTE", "DO NOT PROMOTE")
+ENDORSE = ("ENDORSE", "DO NOT ENDORSE")
+SUBMIT = ("SUBMIT NOW", "DELAY SUBMISSION")
+HOLD = ("SUBMIT", "HOLD")
+FUND = ("FUND", "DEFUND")
+NESTED = [
+    PROMOTE,
+    FUND,
+    ("SIGN", "DO NOT SIGN"),
+    ("READY", "NOT READY"),
+    ("SAFE", "UNSAFE"),
+    ("ADOPT", "SHOULD NOT ADOPT"),
+]
+TEXT = st.text(st.characters(codec=None), max_size=300)
+PROSE = st.text(string.ascii_lowercase + " .,", max_size=60)
+
+
+def cases() -> list[Any]:
+    if not CASES.exists():
+        return []
+    lines = map(json.loads, CASES.read_text(encoding="utf-8").splitlines())
+    return [
+        pytest.param(case, id=case["id"]) for case in lines if case["kind"] == "stance"
+    ]
+
+
+@pytest.mark.skipif(not CASES.exists(), reason="../shared/cases is not here")
+@pytest.mark.parametrize("case", cases())
+def test_replies_that_break_naive_parsers(case: dict[str, Any]) -> None:
+    stance = parse_stance(case["input"], case["labels"])
+    expected = case["expected"] if case["expected"] in case["labels"] else None
+    if case["tier"] == "exact":
+        assert stance.label == expected
+    else:
+        assert stance.label in {expected, None}
+    assert (stance.label is not None) == (stance.status in {"ok", "repaired"})
+    assert bool(stance.repairs) == (stance.status == "repaired")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "label"),
+    [
+        # heads
+        ("PROMOTE — her record is strong.", PROMOTE, "PROMOTE"),
+        ("**DO NOT PROMOTE:** the record is thin.", PROMOTE, "DO NOT PROMOTE"),
+        ("do not promote - the record is thin.", PROMOTE, "DO NOT PROMOTE"),
+        ("# DO NOT PROMOTE\n\nThe record is thin.", PROMOTE, "DO NOT PROMOTE"),
+        ("[PROMOTE] Her record is strong.", PROMOTE, "PROMOTE"),
+        ("DO NOT\nPROMOTE — thin.", PROMOTE, "DO NOT PROMOTE"),
+        ("hold", HOLD, "HOLD"),
+        ("ЕNDОRSЕ – with letters of two scripts.", ENDORSE, "ENDORSE"),
+        ("ENDORSE WITH CONDITIONS — a sunset clause.", ENDORSE, "ENDORSE"),
+        ("DO NOT ENDORSE, for now - too thin.", ENDORSE, "DO NOT ENDORSE"),
+        ("ENDORSE (with reservations): the bill is thin.", ENDORSE, "ENDORSE"),
+        # cues
+        ('{"stance": "DO NOT PROMOTE", "why": "thin"}', PROMOTE, "DO NOT PROMOTE"),
+        ("<stance>DO NOT PROMOTE</stance>", PROMOTE, "DO NOT PROMOTE"),
+        ("## Decision\n\nDO NOT PROMOTE", PROMOTE, "DO NOT PROMOTE"),
+        ("My decision is DO NOT PROMOTE.", PROMOTE, "DO NOT PROMOTE"),
+        ("I therefore vote DO NOT PROMOTE.", PROMOTE, "DO NOT PROMOTE"),
+        ("Off the record: HOLD — the ablation is missing.", HOLD, "HOLD"),
+        ("If I'm honest, my position: HOLD.", HOLD, "HOLD"),
+        (
+            "The chair's stance: PROMOTE. Mine is not. Final: DO NOT PROMOTE",
+            PROMOTE,
+            "DO NOT PROMOTE",
+        ),
+        # a line of its own
+        ("The record is thin.\n\n**DO NOT PROMOTE**", PROMOTE, "DO NOT PROMOTE"),
+        ("Here is my statement:\n\nPROMOTE — strong.", PROMOTE, "PROMOTE"),
+        # lists and revisions
+        (
+            "- PROMOTE: fast\n- DO NOT PROMOTE: thin\n\nStance: PROMOTE",
+            PROMOTE,
+            "PROMOTE",
+        ),
+        (
+            "PROMOTE — strong.\n\nFinal stance: DO NOT PROMOTE",
+            PROMOTE,
+            "DO NOT PROMOTE",
+        ),
+        ("Stance: ~~PROMOTE~~ DO NOT PROMOTE", PROMOTE, "DO NOT PROMOTE"),
+    ],
+)
+def test_a_label_is_stated(text: str, labels: tuple[str, str], label: str) -> None:
+    assert parse_stance(text, labels).label == label
+    assert parse_stance(text, labels[::-1]).label == label
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("PROMOTE is what everyone expects me to say.", PROMOTE),
+        ("Promote her? Not this year.", PROMOTE),
+        ("Hold on. Before anything else, look at the figures.", HOLD),
+        ("Stance: submit to pressure? Never.", HOLD),
+        ("Stance: [PROMOTE or DO NOT PROMOTE]", PROMOTE),
+        ("Reply with STANCE: PROMOTE or STANCE: DO NOT PROMOTE.", PROMOTE),
+        ("STANCE: PROMOTE / DO NOT PROMOTE", PROMOTE),
+        ("STANCE: neither SUBMIT nor HOLD", HOLD),
+        ("STANCE != PROMOTE", PROMOTE),
+        ("❌ PROMOTE — too early", PROMOTE),
+        ("- PROMOTE: fast\n- DO NOT PROMOTE: thin", PROMOTE),
+        ("My colleague ended with STANCE: PROMOTE. I doubt it.", PROMOTE),
+        ("My colleague wrote:\nSTANCE: PROMOTE\n\nI doubt it.", PROMOTE),
+        ("Her recommendation: PROMOTE", PROMOTE),
+        ("“PROMOTE,” she said.", PROMOTE),
+        ("'STANCE: PROMOTE' is what they want to hear.", PROMOTE),
+        ("> STANCE: HOLD", HOLD),
+        ("If the audit clears, my stance: PROMOTE.", PROMOTE),
+        ("My earlier stance: PROMOTE. I think otherwise today.", PROMOTE),
+        ("This is not my final decision: PROMOTE", PROMOTE),
+        ("In this circumstance: PROMOTE", PROMOTE),
+        ("STANCE: DO NOT HOLD", HOLD),
+        ("STANCE: DO NOT DEFUND", FUND),
+        ("STANCE: PROMOTE\n\nI take that back.", PROMOTE),
+        ("STANCE: PROMOTE\n\nSTANCE: DO NOT PROMOTE", PROMOTE),
+        (
+            "STANCE: PROMOTE\n\nI do not take that back.\n\nSTANCE: DO NOT PROMOTE",
+            PROMOTE,
+        ),
+    ],
+)
+def test_a_mention_is_no_statement(text: str, labels: tuple[str, str]) -> None:
+    assert parse_stance(text, labels).label is None
+    assert parse_stance(text, labels).status is Status.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("head", "labels", "label", "repair"),
+    [
+        ("DONOT ENDORSE", ENDORSE, "DO NOT ENDORSE", "spacing"),
+        ("DO NOTENDORSE", ENDORSE, "DO NOT ENDORSE", "spacing"),
+        ("SUBMITNOW", SUBMIT, "SUBMIT NOW", "spacing"),
+        ("END\u200bORSE", ENDORSE, "ENDORSE", "invisible"),
+        ("DO\u2060 NOT ENDORSE", ENDORSE, "DO NOT ENDORSE", "invisible"),
+        ("END.ORSE", ENDORSE, "ENDORSE", "stray"),
+        ("ENDXORSE", ENDORSE, "ENDORSE", "stray"),
+        ("OT PROMOTE", PROMOTE, "DO NOT PROMOTE", "front missing"),
+        ("NOT ENDORSE", ENDORSE, "DO NOT ENDORSE", "short negation"),
+        ("DON’T ENDORSE", ENDORSE, "DO NOT ENDORSE", "contraction"),
+        ("MIT NOW", SUBMIT, "SUBMIT NOW", "front missing"),
+        ("ELAY SUBMISSION", SUBMIT, "DELAY SUBMISSION", "front missing"),
+    ],
+)
+def test_damage_that_leaves_one_label_is_repaired_by_name(
+    head: str, labels: tuple[str, str], label: str, repair: str
+) -> None:
+    for text in (f"{head} — for reasons.", f"Stance: {head}"):
+        stance = parse_stance(text, labels)
+        assert (stance.label, stance.status) == (label, Status.REPAIRED)
+        assert stance.repairs == (repair,)
+    assert strip_label(f"**{head}** — for reasons.", labels) == "for reasons."
+
+
+@pytest.mark.parametrize(
+    ("head", "labels"),
+    [
+        ("ROMOTE", PROMOTE),  # PROMOTE without a letter, or the other without its front
+        ("T PROMOTE", PROMOTE),  # the other without its front, or a letter too many
+        ("EFUND", FUND),
+        ("NOW", SUBMIT),  # a word of its own
+        ("SUBMISSION", SUBMIT),  # whole words left over say something else
+        ("SUBMIT", SUBMIT),
+        ("DELAY", SUBMIT),
+        ("DO NOW PROMOTE", PROMOTE),  # one letter from its opposite
+        ("PROMOTED", PROMOTE),
+        ("UNDER PROMOTE", PROMOTE),
+        ("DO NOT FUND", FUND),
+        ("NOT SUBMIT NOW", SUBMIT),
+    ],
+)
+def test_damage_that_leaves_a_doubt_is_unclear(
+    head: str, labels: tuple[str, str]
+) -> None:
+    for text in (f"{head} — for reasons.", f"Stance: {head} — for reasons."):
+        assert parse_stance(text, labels).label is None
+
+
+def test_a_label_that_runs_into_the_sentence_is_repaired() -> None:
+    stance = parse_stance("ENDORSEThe bill keeps its floor.", ENDORSE)
+    assert (stance.label, stance.repairs) == ("ENDORSE", ("fused",))
+
+
+def test_an_undamaged_statement_beside_a_damaged_one_needs_no_repair() -> None:
+    stance = parse_stance("DONOT ENDORSE — thin.\n\nStance: DO NOT ENDORSE", ENDORSE)
+    assert (stance.label, stance.status) == ("DO NOT ENDORSE", Status.OK)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("", Status.EMPTY),
+        (" \n\u200b", Status.EMPTY),
+        ("<think>STANCE: HOLD</think>", Status.EMPTY),
+        ("<think>STANCE: HOLD", Status.TRUNCATED),
+        ("The response was blocked by the content management policy.", Status.FILTERED),
+        ("I'm sorry, but I can't take part in this discussion.", Status.REFUSAL),
+        ("I must respectfully decline to give a position.", Status.REFUSAL),
+        ("I decline to submit it.", Status.UNCLEAR),  # declines the action
+        ("“I cannot comment on that,” she said.", Status.UNCLEAR),  # who declines?
+        ("Both have merit.", Status.UNCLEAR),
+    ],
+)
+def test_nothing_stated_has_its_reason(text: str, status: Status) -> None:
+    stance = parse_stance(text, HOLD)
+    assert (stance.label, stance.status) == (None, status)
+
+
+def test_a_refusal_with_a_stance_is_a_stance() -> None:
+    text = "I cannot comment on people, I'm sorry. Still: STANCE: HOLD"
+    assert parse_stance(text, HOLD).label == "HOLD"
+
+
+@given(TEXT, st.sampled_from([*NESTED, HOLD, ("支持", "反对"), ("C++", "½ NOW")]))
+@example("\ud800\u0336~~<s></s>\\boxed{", PROMOTE)
+@example("STANCE: " * 500, PROMOTE)
+@example("'" * 999 + '"' * 999, PROMOTE)
+def test_no_text_makes_it_fail(text: str, labels: tuple[str, str]) -> None:
+    for whole in (text, f"STANCE: {text}", f"{labels[0]}{text}"):
+        stance = parse_stance(whole, labels)
+        assert stance.label in {*labels, None}
+        assert (stance.label is None) == (stance.status not in {"ok", "repaired"})
+    normalise(text)
+    assert len(strip_label(text, labels)) <= len(text) * 3
+
+
+DECORATED = [
+    "{} — {}", "{} - {}", "{}: {}", "**{}** — {}", "__{}__: {}", "# {}\n\n{}",
+    '"{}" — {}', "`{}`. {}", "[{}] {}", "Stance: {}\n\n{}", "**Stance:** *{}*. {}",
+    "Final: {}. {}", "My decision: {}; {}", "<answer>{}</answer>{}",
+    '{{"decision": "{}", "why": "{}"}}', "```\nSTANCE: {}\n```\n{}",
+]  # fmt: skip
+
+
+@given(st.sampled_from(NESTED), st.sampled_from(DECORATED), PROSE, st.integers(0, 2))
+def test_a_label_inside_the_other_never_wins(
+    labels: tuple[str, str], form: str, prose: str, case: int
+) -> None:
+    inner, outer = labels
+    written = (outer, outer.lower(), outer.title())[case]
+    assert parse_stance(form.format(written, prose), labels).label in (
+        {outer} if case == 0 or "[" not in form else {outer, None}
+    )
+    written = (inner, inner.lower(), inner.title())[case]
+    assert parse_stance(form.format(written, prose), labels).label in (
+        {inner} if case == 0 or "[" not in form else {inner, None}
+    )
+
+
+@given(
+    st.sampled_from(NESTED),
+    st.sampled_from(DECORATED),
+    st.integers(0, 20),
+    st.sampled_from(["", *"XT.-'\u200b "]),
+    st.booleans(),
+)
+def test_a_damaged_outer_label_never_becomes_the_inner_one(
+    labels: tuple[str, str], form: str, place: int, put: str, replace: bool
+) -> None:
+    _, outer = labels
+    place %= len(outer)
+    damaged = outer[:place] + put + outer[place + (replace or not put) :]
+    assert parse_stance(form.format(damaged, "reasons."), labels).label in {outer, None}
+
+
+QUOTED = [
+    'My colleague closed with "STANCE: {}", which I heard.',
+    "“{} — it is time,” says the chair.",
+    "> STANCE: {}",
+    "> {} — it is time",
+    "<think>STANCE: {}</think>",
+    "My colleague wrote STANCE: {}, and meant it.",
+    "The sponsor's stance: {}",
+    "Their recommendation: {}.",
+    "The committee recommendation: {}.",
+    "My earlier stance: {}.",
+    "| {} | yes |",
+    "- [ ] {}",
+    "~~STANCE: {}~~",
+]
+
+
+@given(
+    st.sampled_from([PROMOTE, HOLD, FUND]),
+    st.booleans(),
+    st.sampled_from(QUOTED),
+    st.sampled_from(["STANCE: {}", "My decision is {}.", "Final: {}"]),
+    st.booleans(),
+)
+def test_what_others_say_never_wins(
+    labels: tuple[str, str], flip: bool, quoted: str, own: str, before: bool
+) -> None:
+    mine, theirs = labels[::-1] if flip else labels
+    parts = [quoted.format(theirs), own.format(mine)]
+    text = "\n\n".join(parts if before else parts[::-1])
+    assert parse_stance(text, labels).label == mine
+    assert parse_stance(quoted.format(theirs), labels).label is None
+
+
+@given(TEXT, st.sampled_from(DECORATED))
+def test_twins_parse_the_same(text: str, form: str) -> None:
+    first = parse_stance(form.format("HOLD", text), HOLD)
+    label_set.cache_clear()
+    parse_stance(text, PROMOTE)
+    assert parse_stance(form.format("HOLD", text), list(HOLD)) == first
+
+
+def test_a_reply_that_runs_on_as_somebody_else_is_cut() -> None:
+    text = "STANCE: HOLD\n\nChair: I withdraw that.\n\nFINAL STANCE: SUBMIT"
+    assert parse_stance(text, HOLD).label == "HOLD"
+
+
+def test_labels_alike_are_refused_in_one_line() -> None:
+    with pytest.raises(OffrecordError, match="each needs letters of its own"):
+        parse_stance("HOLD", ("HOLD", "hold"))
+    assert parse_stance("HOLD", ()).label is None
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("PROMOTE — strong.", "strong."),
+        ("**DO NOT PROMOTE**: thin.", "thin."),
+        ("𝗗𝗢 𝗡𝗢𝗧 𝗣𝗥𝗢𝗠𝗢𝗧𝗘 – thin.", "thin."),
+        ("DO NOT PROMOTE.", ""),
+        ("**PROMOTE** — *", ""),
+        ("PROMOTE is a big word.", "PROMOTE is a big word."),
+        ("Strong, so PROMOTE.", "Strong, so PROMOTE."),
+    ],
+)
+def test_a_label_is_taken_off_with_its_separator(text: str, left: str) -> None:
+    assert strip_label(text, PROMOTE) == left
+
+
+def test_what_is_public() -> None:
+    assert offrecord.parse_stance is parse_stance
+    assert STANCE_VERSION.startswith("1+")
