@@ -19,6 +19,7 @@ import click
 from offrecord.protocol.design import Case, Design, cases
 from offrecord.records import OffrecordError
 from offrecord.runner.options import split_options
+from offrecord.runner.preflight import open_models
 from offrecord.runner.resolve import calls_per_run, resolve_design
 from offrecord.study import Study, land
 from offrecord.transcript.folder import (
@@ -65,6 +66,7 @@ def run_study(
     """
     design = resolve_design(file, flags, options, out)
     planned = cases(design)
+    open_models(design, (*design.options, *options))
     with locked(out):
         facts = save_design(out, design)
         click.echo(_announcement(design, planned, out), err=True)

@@ -1,0 +1,121 @@
+"""The command line: bad input gets one clear line and exit code 2, nothing is left."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from offrecord.cli import main
+
+
+def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "offrecord", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("frobnicate", "No such command 'frobnicate'"),
+        ("run --model simulated/null", "Missing option '--out'"),
+        ("run --out new", "no model: give --model"),
+        ("run --model a/b --out new --runs 0", "field 'runs'"),
+        ("run --model a/b --out new --runs two", "'two' is not a valid integer"),
+        ("run --model a/b --out new --scenario nowhere", "no built-in scenario"),
+        ("run --model a/b --out new --scenario ./nowhere", "no such scenario folder"),
+        ("run --model a/b --out new --condition x", "has no condition 'x'"),
+        ("run --model a/b --out new --channels off_record,public", "spoken one"),
+        ("run --model a/b --out new --role judge=c/d", "no role 'judge'"),
+        ("run --model a/b --out new --role partner", "write NAME=VALUE"),
+        ("run --model a/b --out new --factor label_order=x", "no level 'x'"),
+        ("run --model simulated/nobody --out new", "no simulated population 'nobody'"),
+        ("run --model nowhere/x --out new", "model nowhere/x: Model API nowhere"),
+        ("run --model plain --out new", "model plain: Model name 'plain'"),
+        ("run --model llamacpp/./x.gguf --out new", "x.gguf"),
+        ("run --model openai/gpt-x --out new", "model openai/gpt-x: "),
+        ("run missing.yaml --out new", "missing.yaml: no such file"),
+        ("run --model a/b --out new -- --epochs 3", "give --runs before the --"),
+        ("run --model a/b --out new -- -M api_key=abcd1234", "looks like a secret"),
+        ("run --model a/b --out taken", "not empty and not a study"),
+        ("plan --model a/b --protocol triplet", "no protocol 'triplet'"),
+        ("import llmagora nowhere --out new", "nowhere"),
+        ("import inspect nowhere --out new", "no such file or folder"),
+        ("import llmagora taken --out new", "taken"),
+        ("import elsewhere taken --out new", "'elsewhere' is not one of"),
+        ("estimate nowhere", "no study here"),
+        ("estimate taken", "no study here"),
+        ("measure nowhere", "no study here"),
+        ("scenarios show nowhere", "no built-in scenario"),
+        ("models fetch nowhere", "offrecord models list"),
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_code_2(
+    words: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(sys, "argv", ["offrecord", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    done = capsys.readouterr()
+    assert ended.value.code == 2, done.err
+    assert message in done.err
+    assert done.err.startswith("offrecord: ")
+    assert done.err.count("\n") == 1
+    assert done.out == ""
+    assert not (tmp_path / "new").exists()
+    assert sorted(p.name for p in (tmp_path / "taken").iterdir()) == ["notes.txt"]
+
+
+def test_the_users_design_file_is_only_read(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    text = "# mine\nmodels: [simulated/null]\nscenarios: [promotion]\nrounds: 1\n"
+    text += "conditions: [baseline]\nruns: 1\nshadows: 0\n"
+    file.write_text(text)
+    done = offrecord(
+        *(
+            "run",
+            "study.yaml",
+            "--runs",
+            "2",
+            "--out",
+            "out",
+            "--",
+            "--display",
+            "none",
+        ),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert file.read_text() == text
+    merged = (tmp_path / "out" / "study.yaml").read_text()
+    assert "runs: 2" in merged
+    assert "rounds: 1" in merged
+
+
+def test_estimate_says_what_it_can_group_by(tmp_path: Path) -> None:
+    words = "run --model simulated/null --scenario promotion --condition baseline "
+    words += "--rounds 1 --runs 1 --shadows 0 --factor label_order=stated,reversed "
+    done = offrecord(
+        *words.split(), "--out", "s", "--", "--display", "none", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    done = offrecord("estimate", "s", "--by", "colour", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "label_order" in done.stderr
+    done = offrecord("estimate", "s", "--by", "label_order", cwd=tmp_path)
+    assert "reversed" in done.stdout
