@@ -76,6 +76,7 @@ def test_replies_that_break_naive_parsers(case: dict[str, Any]) -> None:
         ("<stance>DO NOT PROMOTE</stance>", PROMOTE, "DO NOT PROMOTE"),
         ("## Decision\n\nDO NOT PROMOTE", PROMOTE, "DO NOT PROMOTE"),
         ("My decision is DO NOT PROMOTE.", PROMOTE, "DO NOT PROMOTE"),
+        ("My decision is do not promote.", PROMOTE, "DO NOT PROMOTE"),
         ("I therefore vote DO NOT PROMOTE.", PROMOTE, "DO NOT PROMOTE"),
         ("Off the record: HOLD — the ablation is missing.", HOLD, "HOLD"),
         ("If I'm honest, my position: HOLD.", HOLD, "HOLD"),
@@ -84,6 +85,9 @@ def test_replies_that_break_naive_parsers(case: dict[str, Any]) -> None:
             PROMOTE,
             "DO NOT PROMOTE",
         ),
+        # a label that begins with the other
+        ("SUBMIT LATER — thin.", ("SUBMIT", "SUBMIT LATER"), "SUBMIT LATER"),
+        ("Stance: SUBMIT.", ("SUBMIT", "SUBMIT LATER"), "SUBMIT"),
         # a line of its own
         ("The record is thin.\n\n**DO NOT PROMOTE**", PROMOTE, "DO NOT PROMOTE"),
         ("Here is my statement:\n\nPROMOTE — strong.", PROMOTE, "PROMOTE"),
@@ -116,6 +120,12 @@ def test_a_label_is_stated(text: str, labels: tuple[str, str], label: str) -> No
         ("Stance: [PROMOTE or DO NOT PROMOTE]", PROMOTE),
         ("Reply with STANCE: PROMOTE or STANCE: DO NOT PROMOTE.", PROMOTE),
         ("STANCE: PROMOTE / DO NOT PROMOTE", PROMOTE),
+        ("STANCE: PROMOTE | DO NOT PROMOTE", PROMOTE),
+        ("STANCE: PROMOTE, DO NOT PROMOTE", PROMOTE),
+        ("The choice is hold, fold or run.", HOLD),
+        ("STANCE: SUBMIT -> HOLD", HOLD),
+        ("STANCE: PROMOTE. Actually, no: DO NOT PROMOTE.", PROMOTE),
+        ("Private stance: HOLD. Final public stance: SUBMIT.", HOLD),
         ("STANCE: neither SUBMIT nor HOLD", HOLD),
         ("STANCE != PROMOTE", PROMOTE),
         ("❌ PROMOTE — too early", PROMOTE),
@@ -135,7 +145,7 @@ def test_a_label_is_stated(text: str, labels: tuple[str, str], label: str) -> No
         ("STANCE: PROMOTE\n\nI take that back.", PROMOTE),
         ("STANCE: PROMOTE\n\nSTANCE: DO NOT PROMOTE", PROMOTE),
         (
-            "STANCE: PROMOTE\n\nI do not take that back.\n\nSTANCE: DO NOT PROMOTE",
+            "STANCE: PROMOTE\n\nThis needs no correction.\n\nSTANCE: DO NOT PROMOTE",
             PROMOTE,
         ),
     ],
@@ -178,6 +188,7 @@ def test_damage_that_leaves_one_label_is_repaired_by_name(
         ("ROMOTE", PROMOTE),  # PROMOTE without a letter, or the other without its front
         ("T PROMOTE", PROMOTE),  # the other without its front, or a letter too many
         ("EFUND", FUND),
+        ("T NOW", SUBMIT),  # too little left
         ("NOW", SUBMIT),  # a word of its own
         ("SUBMISSION", SUBMIT),  # whole words left over say something else
         ("SUBMIT", SUBMIT),

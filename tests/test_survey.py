@@ -166,6 +166,7 @@ def test_wordings_count_only_where_the_instrument_fixes_them() -> None:
         ('{"q1": 5, "q2": 4', [5, None, None, None, None]),
         # text that looks like an answer, inside another one's
         ('{"why": "earlier "q2": 6, hmm", "q2": 3}', [None, 3, None, None, None]),
+        ('{"why": "put "agree, "q2": 6" down", "q1": 5}', [5, None, None, None, None]),
         ('{"why": "q1: 5, {\\"q1\\": 5}", "q2": 3}', [None, 3, None, None, None]),
         ("I think that q1 is a 5.", [None] * 5),
         ('<think>{"q1": 5}</think>{"q1": 2}', [2, None, None, None, None]),

@@ -38,7 +38,7 @@ _QUALIFIERS: Final = "|".join(
 )
 _AFTER: Final = re.compile(
     rf"""(?P<asked>[\s"'\])}}>]*\?)
-    |(?P<parted>[ ]*[\])}}>]|[ "']*(?:\Z|[\n:—|]|\.(?!\.|\w)|\s-|-+(?=\s|[A-Z])))
+    |(?P<parted>[ ]*[\])}}>]|[ "']*(?:\Z|[\n:—|]|\.(?!\.|\w)|\s-(?!>)|-+(?=\s|[A-Z])))
     |(?P<paused>[ "']*(?:[,;(\[{{]|!))
     |(?P<qualified>\s+(?i:{_QUALIFIERS})\b)
     |(?P<fused>(?:[A-Z][a-z]|[AI]\s))""",
@@ -233,4 +233,4 @@ def _alternatives(forms: Sequence[tuple[str, str]]) -> re.Pattern[str]:
     """One pattern of named forms, each a run of whole words in any case."""
     choice = "|".join(f"(?P<{name}>{pattern})" for name, pattern in forms) or "(?!)"
     end = r"(?![\w']|-(?-i:[a-z0-9]))|(?-i:(?=[A-Z][a-z]|[AI]\s))"
-    return re.compile(rf"(?<!\w)(?<!\w-)(?:{choice})(?:{end})", re.IGNORECASE)
+    return re.compile(rf"(?:{choice})(?:{end})", re.IGNORECASE)

@@ -8,9 +8,11 @@ from typing import Final
 from offrecord.measures.wordlists import any_of, compile_any, word_lists
 
 _WORDS: Final = word_lists("stance").front
-_MODIFIERS: Final = rf"(?:(?:{any_of([*_WORDS['plain'], *_WORDS['final']])})\s+)*$"
+_ANY: Final = any_of([*_WORDS["plain"], *_WORDS["final"], *_WORDS["channels"]])
+_MODIFIERS: Final = rf"(?:(?:{_ANY})\s+)*$"
 _FINAL: Final = re.compile(
-    rf"(?:{any_of(_WORDS['final'])})\s+{_MODIFIERS}", re.IGNORECASE
+    rf"(?:{any_of(_WORDS['final'])})\s+(?:(?:{any_of(_WORDS['plain'])})\s+)*$",
+    re.IGNORECASE,
 )
 _POSSESSIVE: Final = re.compile(rf"\b([\w.]+(?:'s|s'))\s+{_MODIFIERS}", re.IGNORECASE)
 _OTHERS: Final = re.compile(

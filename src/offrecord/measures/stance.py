@@ -139,9 +139,8 @@ def _cued(copy: str, known: LabelSet) -> Iterator[_Statement]:
         if join is None or found is None or not _stands(copy, found, known):
             continue
         before = sentence_before(copy, cue.start())
-        if not found.heads and found.after != "paused":
-            continue
-        if (join["word"] and not found.capitals) or not is_own(before):
+        signed = join["word"] is None and found.after == "paused"
+        if not (found.heads or signed) or not is_own(before):
             continue
         final = is_final(before) or cue.group() == "final"
         yield _Statement(found, "cue", final)
