@@ -157,13 +157,19 @@ def test_changed_content_is_refused(finished: Path, tmp_path: Path) -> None:
     assert "protocol is now twin@1:" in done.stderr
 
 
-def test_ctrl_c_loses_no_run_and_doubles_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "stop", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill"]
+)
+def test_a_stopped_study_loses_no_run_and_doubles_none(
+    stop: signal.Signals, tmp_path: Path
+) -> None:
     out = tmp_path / "stopped"
-    words = ("--model", "simulated/paper", "--model", "simulated/null", "--runs", "6")
     command = [
         *(sys.executable, "-m", "offrecord", "run", "--scenario", "promotion"),
-        *("--condition", "baseline", "--rounds", "2", *words, "--out", str(out)),
-        *("--", "--display", "none", "--max-samples", "1", "-M", "latency=0.1"),
+        *("--condition", "baseline", "--rounds", "2", "--runs", "6"),
+        *("--model", "simulated/paper", "--model", "simulated/null"),
+        *("--out", str(out), "--", "--display", "none"),
+        *("--max-samples", "1", "-M", "latency=0.3"),
     ]
     with subprocess.Popen(
         command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE
@@ -171,14 +177,15 @@ def test_ctrl_c_loses_no_run_and_doubles_none(tmp_path: Path) -> None:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not list(out.glob("logs/*.eval")):
             time.sleep(0.1)
-        time.sleep(1.5)
-        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(3)  # into the second or third of six runs of each model
+        os.killpg(process.pid, stop)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1, errors
-    assert b"resume with" in errors
-    partial = load_study(out)
-    assert 0 < partial.ended_runs < 12
-    first = partial.transcript.filter(pl.col("ended").is_not_null())
+    if stop is signal.SIGINT:
+        assert process.returncode == 1, errors
+        assert b"resume with" in errors
+        partial = load_study(out)
+        assert 0 < partial.ended_runs < 12
+        first = partial.transcript.filter(pl.col("ended").is_not_null())
     done = offrecord("run", "--out", str(out), *QUIET)
     assert "Traceback" not in done.stderr
     assert runs_per_cell(out) == {
@@ -186,8 +193,13 @@ def test_ctrl_c_loses_no_run_and_doubles_none(tmp_path: Path) -> None:
         ("simulated/paper", "promotion", "baseline"): 6,
     }
     whole = load_study(out)
-    kept = whole.transcript.join(first, on=["run", "uuid"], how="semi")
-    assert kept.height == first.height
+    if stop is signal.SIGINT:
+        kept = whole.transcript.join(first, on=["run", "uuid"], how="semi")
+        assert kept.height == first.height
+    # What was interrupted is kept as an attempt and counted.
+    attempts = whole.facts["attempts"].values()
+    assert len(attempts) == 12
+    assert sum(attempts) > 12
     assert whole.pairs.height == 12 * 4
     assert whole.pairs["public"].null_count() == 0
 

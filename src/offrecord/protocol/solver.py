@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, Final
 
+from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
@@ -43,6 +44,12 @@ from offrecord.scenarios.model import Agent, Scenario
 
 STORE_KEY: Final = "offrecord"
 """The key of a sample's store under which the debate's outputs stand."""
+
+SOURCE: Final = "offrecord"
+"""The source of the one information event that a debate leaves in its log."""
+
+ENDED_KEY: Final = "ended"
+"""The key in that event under which it says why the run ended."""
 
 _MACHINE_FAULTS: Final = frozenset({401, 402, 404})
 """Status codes that concern the study and not one request: key, credit, model."""
@@ -98,6 +105,8 @@ def debate_turns(
         state.messages = _conversation(scenario, debate)
         state.output = _last_words(state.messages)
         state.store.set(STORE_KEY, _record(script, debate))
+        # An event survives a kill that the store does not.
+        transcript().info({ENDED_KEY: str(debate.ended)}, source=SOURCE)
         return state
 
     return solve
@@ -215,9 +224,8 @@ def _last_words(messages: Sequence[ChatMessage]) -> ModelOutput:
 
 
 def _record(script: Script, debate: Debate) -> dict[str, Any]:
-    """What scorers and the log adapter need beside the events."""
+    """What scorers need: a log that is scored again has no debate at hand."""
     return {
-        "ended": str(debate.ended),
         "rounds": script.rounds,
         "order": list(script.protocol.order),
         "target": next(a.id for a in script.scenario.agents if a.role is Role.TARGET),

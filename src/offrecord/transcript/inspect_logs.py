@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from inspect_ai.event import ModelEvent
+from inspect_ai.event import InfoEvent, ModelEvent
 from inspect_ai.log import (
     EvalSample,
     list_eval_logs,
@@ -21,8 +21,9 @@ from inspect_ai.log import (
 )
 
 from offrecord.protocol.dataset import METADATA_KEY
-from offrecord.protocol.solver import STORE_KEY
+from offrecord.protocol.solver import ENDED_KEY, SOURCE
 from offrecord.records import (
+    Ended,
     Form,
     Frame,
     OffrecordError,
@@ -148,14 +149,22 @@ def _read_sample(
     if not rows:
         return []
     gathering.seen.add(uuid)
-    record = sample.store.get(STORE_KEY) if sample.error is None else None
-    ended = record["ended"] if isinstance(record, Mapping) else None
+    ended = _ended(sample)
     for row in rows:
         row.update(ended=ended, uuid=uuid, log=log)
     started = str(sample.started_at or "")
     gathering.started.setdefault(rows[0]["run"], []).append((started, uuid))
     gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
     return rows
+
+
+def _ended(sample: EvalSample) -> str | None:
+    """Why a debate ended by itself; nothing if it was interrupted."""
+    for event in reversed(sample.events):
+        if isinstance(event, InfoEvent) and event.source == SOURCE:
+            data: Any = event.data
+            return str(Ended(data[ENDED_KEY]))
+    return None
 
 
 def _check_asked(gathering: _Gathering, meta: Mapping[str, Any]) -> None:
