@@ -6,6 +6,7 @@ written to `studies/` and can be looked at with `offrecord` and `inspect view`.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -18,9 +19,9 @@ CELLS = [
     *("--condition", "baseline", "--condition", "alignment-future"),
 ]
 SMALL_MODEL = (
-    "A half-billion-parameter model shows that every stage works, and no more: it keeps "
-    "the format and answers, but whether it follows the relation at all is a matter of "
-    "chance in two runs a cell. Draw conclusions from models that can hold a role."
+    "So small a model shows that every stage works on real replies, and nothing about "
+    "how models behave: it keeps the format, but hardly its role, and two runs a cell "
+    "are chance."
 )
 
 
@@ -36,7 +37,8 @@ def study(name: str) -> str:
     """A fresh folder for a study of this demo."""
     folder = STUDIES / name
     shutil.rmtree(folder, ignore_errors=True)
-    return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
+    here = Path.cwd()
+    return str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
 
 
 def main() -> None:
@@ -47,7 +49,8 @@ def main() -> None:
     offrecord(
         *("run", "--model", "llamacpp/qwen2.5-coder-0.5b", *CELLS),
         *("--runs", "2", "--rounds", "2", "--shadows", "0", "--out", embedded),
-        *("--", "--display", "plain"),
+        # All cores, since this demo is the machine's only job; the default leaves one.
+        *("--", "--display", "plain", "-M", f"threads={os.cpu_count()}"),
     )
     print(f"\n{SMALL_MODEL}")
     print("\n2. The same on agents with known truth, planted with published rates.")

@@ -16,7 +16,12 @@ from typing import Any, Self
 
 _LABELS = re.compile(r"exactly these words, (.+?) or (.+?), then a dash")
 _CODES = re.compile(r"statement codes (.+?), its values are whole numbers from (-?\d+)")
-_REASONS = {200: "OK", 401: "Unauthorized", 429: "Too Many Requests"}
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    429: "Too Many Requests",
+}
 
 Answer = Callable[[list[dict[str, Any]]], str]
 """From the messages of a request to the text of the reply."""

@@ -106,3 +106,27 @@ def test_a_wrong_key_stops_the_study_and_is_no_reply(tmp_path: Path) -> None:
     found = rows(tmp_path)
     assert found["ended"].is_null().all()  # an attempt, not a run that ended
     assert set(found["status"]) <= {Status.OK, Status.ERROR}
+
+
+def test_a_study_in_which_nothing_comes_back_stops(tmp_path: Path) -> None:
+    # A refused option (400) would otherwise use up every run of a design: two runs
+    # are results, the third in a row says that it is the study.
+    with FakeServer(statuses=(400,) * 1000) as server:
+        model = get_model(
+            "openai-api/fake/model", base_url=server.url, api_key="k", memoize=False
+        )
+        [log] = inspect_eval(
+            debate(rounds=1),
+            model=model,
+            log_dir=str(tmp_path),
+            display="none",
+            epochs=10,
+            max_samples=1,
+        )
+    assert log.status == "error"
+    assert "debates in a row got nothing but errors" in str(log.error)
+    found = rows(tmp_path)
+    ended = found.filter(pl.col("ended").is_not_null())
+    assert ended["run"].n_unique() == 2
+    assert set(ended["ended"]) == {"no_public_text"}
+    assert found["run"].n_unique() == 3

@@ -124,6 +124,8 @@ def visible_only(text: str) -> str:
     other characters stay, since they are spelling in some scripts, and so do variation
     selectors after a character. A text with nothing to see is empty.
     """
+    if text.isascii() and text.isprintable():
+        return text if text.strip() else ""
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     whole = _LINE_END.sub("\n", whole)
     if not fold(whole).strip():

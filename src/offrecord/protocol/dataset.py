@@ -55,7 +55,7 @@ def _sample(case: Case, asked: dict[str, Any]) -> Sample:
                 "intervention": case.intervention,
                 "leaning": scenario.leaning,
                 **asked,
-                "content": {**asked["content"], **scenario_stamps(case.scenario)},
+                "content": {**asked["content"], **scenario_stamps(scenario)},
                 "version": version("offrecord"),
             }
         },

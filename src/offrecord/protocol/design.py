@@ -16,6 +16,7 @@ from offrecord.protocol.factors import INTERVENTION, crossed, intervention_text
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError, Role
 from offrecord.scenarios.load import builtin_ids, load_scenario
+from offrecord.scenarios.model import Scenario
 
 SurveyFormat = Literal["free", "schema"]
 
@@ -180,9 +181,8 @@ def protocol_stamps(design: Design) -> dict[str, str]:
     return {"protocol": protocol.stamp, **stamps}
 
 
-def scenario_stamps(locator: str) -> dict[str, str]:
+def scenario_stamps(scenario: Scenario) -> dict[str, str]:
     """What a scenario and its survey are: name to `id@version:hash`."""
-    scenario = load_scenario(locator)
     return {
         f"scenario {scenario.id}": scenario.stamp,
         f"instrument of {scenario.id}": scenario.instrument.stamp,

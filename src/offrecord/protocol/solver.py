@@ -38,6 +38,7 @@ from offrecord.protocol.debate import (
 )
 from offrecord.protocol.design import Case
 from offrecord.protocol.prompts import find_protocol
+from offrecord.protocol.silence import Silence
 from offrecord.records import FRAME_KEY, STAMP_KEY, Cell, OffrecordError, Role
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Agent, Scenario
@@ -77,6 +78,7 @@ def debate_turns(
     templates = find_protocol(protocol)
     listeners = tuple(find_channel(name, templates.folder) for name in channels)
     load = cache(load_scenario)
+    silent = Silence()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         case = case_of(state.metadata)
@@ -102,6 +104,7 @@ def debate_turns(
                 return await ask_model(models[stamp.agent], request)
 
         debate = await hold_debate(script, ask, _turn_span)
+        silent.watch(debate)
         state.messages = _conversation(scenario, debate)
         state.output = _last_words(state.messages)
         state.store.set(STORE_KEY, _record(script, debate))

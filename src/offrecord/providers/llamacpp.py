@@ -29,7 +29,7 @@ from offrecord.providers.engine import (
     EngineSettings,
     engine_for,
 )
-from offrecord.providers.grammar import label_grammar
+from offrecord.providers.grammar import label_grammar, survey_grammar
 from offrecord.providers.weights import resolve_weights
 from offrecord.records import (
     FRAME_KEY,
@@ -153,7 +153,8 @@ class LlamaCppAPI(ModelAPI):
         key = None if stamp is None else (stamp["run"], stamp["agent"])
         engine = await self.engine()
         completion = await engine.complete(request, key)
-        output = self._output(completion, request)
+        constrained = self.label_grammar and _is_utterance(stamp)
+        output = self._output(completion, request, constrained=constrained)
         call = {**request, "id_slot": completion.slot}
         return output, ModelCall.create(call, dict(completion.raw))
 
@@ -182,7 +183,10 @@ class LlamaCppAPI(ModelAPI):
             stop=config.stop_seqs,
             seed=self._request_seed(config, stamp, frame),
         )
-        if config.response_schema is not None:
+        if config.response_schema is not None and frame is not None and frame.items:
+            points = range(frame.low, frame.high + 1)
+            request["grammar"] = survey_grammar(frame.items, points)
+        elif config.response_schema is not None:
             schema = config.response_schema
             request["response_format"] = {
                 "type": "json_schema",
@@ -209,7 +213,7 @@ class LlamaCppAPI(ModelAPI):
         return int(digest({"seed": seed, "stamp": stamp}, 8), 16) & 0x7FFFFFFF
 
     def _output(
-        self, completion: Completion, request: Mapping[str, Any]
+        self, completion: Completion, request: Mapping[str, Any], *, constrained: bool
     ) -> ModelOutput:
         content: list[Content] = [ContentText(text=completion.text)]
         if completion.reasoning:
@@ -239,7 +243,7 @@ class LlamaCppAPI(ModelAPI):
                 "provider": "llamacpp",
                 "weights_sha256": self.sha256,
                 "slot": completion.slot,
-                "constrained": "grammar" in request,
+                "constrained": constrained,
                 "settings": {
                     name: value
                     for name, value in request.items()

@@ -19,6 +19,7 @@ from offrecord.protocol.design import (
     write_design,
 )
 from offrecord.records import OffrecordError
+from offrecord.scenarios.load import load_scenario
 from offrecord.transcript.store import (
     STUDY_FILE,
     read_study_json,
@@ -101,7 +102,7 @@ def design_content(design: Design) -> dict[str, str]:
     """What a design's content is: name to `id@version:hash`."""
     content = protocol_stamps(design)
     for locator in design.scenarios:
-        content.update(scenario_stamps(locator))
+        content.update(scenario_stamps(load_scenario(locator)))
     return content
 
 
