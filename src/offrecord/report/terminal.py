@@ -32,7 +32,11 @@ _COUNTS: Final = ("runs", "turns", "missing")
 _RATES: Final = ("public", "off_record", "gap")
 _DIRECTIONS: Final = ("accommodating", "reversing")
 _SPLIT: Final = ("pressure", "conversion", "audience_effect")
-_COLUMNS: Final = (*_COUNTS, *_RATES, "divergence", *_DIRECTIONS, *_SPLIT)
+_PARTS: Final = (
+    (*_COUNTS, *_RATES, "divergence"),
+    (*_DIRECTIONS, *_SPLIT),
+)
+_COLUMNS: Final = (*_PARTS[0], *_PARTS[1])
 _HEADINGS: Final = {
     "off_record": "off\nrecord",
     "accommodating": "accommo-\ndating",
@@ -43,11 +47,14 @@ _NARROWEST: Final = 8  # characters of a key before it folds
 _ANY_WIDTH: Final = 1000
 
 
-def summary_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def summary_table(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = _COLUMNS
+) -> Table:
     """The estimates as a table; a key with a single value stands in its title.
 
     Args:
         rows: Rows as `estimate_table` gives them: their keys stand before `runs`.
+        columns: Which of the figures.
     """
     keys = _keys(rows)
     fixed = [key for key in keys if len({row[key] for row in rows}) == 1]
@@ -55,37 +62,42 @@ def summary_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(
         title=Text(", ").join(visible(f"{key} {rows[0][key]}") for key in fixed),
         title_justify="left",
-        caption=CAPTION,
-        caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     for key in varying:
         table.add_column(visible(key), overflow="fold", min_width=_NARROWEST)
-    for name in _COLUMNS:
+    for name in columns:
         table.add_column(Text(_HEADINGS.get(name, name)), justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(visible(str(row[key])) for key in varying), *_figures(row))
+        figures = _figures(row)
+        table.add_row(
+            *(visible(str(row[key])) for key in varying),
+            *(figures[name] for name in columns),
+        )
     return table
 
 
 def print_summary(
     rows: Sequence[Mapping[str, Any]], console: Console | None = None
 ) -> None:
-    """Print the estimates as a table, figures never folded.
+    """Print the estimates as one table, or as two where the terminal is too narrow.
 
     Args:
         rows: Rows as `estimate_table` gives them.
         console: Where to; standard output unless given.
     """
     console = console or Console()
-    table = summary_table(rows)
-    needs = Measurement.get(console, console.options.update(width=_ANY_WIDTH), table)
-    if console.is_terminal:
-        console.width = max(console.width, needs.minimum)
-    else:
-        console.width = needs.maximum
-    console.print(table)
+    whole = summary_table(rows)
+    anything = console.options.update(width=_ANY_WIDTH)
+    needs = Measurement.get(console, anything, whole).maximum
+    if not console.is_terminal:
+        console.width = needs
+    narrow = needs > console.width
+    for table in [summary_table(rows, part) for part in _PARTS] if narrow else [whole]:
+        console.print(table)
+    console.print(Text(CAPTION, style="dim italic"))
 
 
 def visible(text: str) -> Text:
@@ -104,16 +116,14 @@ def _keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return names[: names.index("runs")] if names else []
 
 
-def _figures(row: Mapping[str, Any]) -> list[str]:
+def _figures(row: Mapping[str, Any]) -> dict[str, str]:
     turns = row["turns"]
-    directions = (share(row["accommodating"], turns), share(row["reversing"], turns))
-    return [
-        *(str(row[name]) for name in _COUNTS),
-        *(_points(row[name]) for name in _RATES),
-        _points(row["divergence"]) + _error(row["se"]),
-        *map(_points, directions),
-        *(_points(row[name]) for name in _SPLIT),
-    ]
+    return {
+        **{name: str(row[name]) for name in _COUNTS},
+        **{name: _points(row[name]) for name in (*_RATES, *_SPLIT)},
+        **{name: _points(share(row[name], turns)) for name in _DIRECTIONS},
+        "divergence": _points(row["divergence"]) + _error(row["se"]),
+    }
 
 
 def _error(value: float) -> str:
