@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offrecord.cli.scenarios import scenarios as command
@@ -546,8 +546,13 @@ def test_unwrap_keeps_paragraphs_and_list_items() -> None:
     )
 
 
+@settings(max_examples=1000)
 @given(st.text(alphabet="ab -*1.\n"))
 def test_unwrap_changes_blanks_alone_and_only_once(text: str) -> None:
     once = unwrap(text)
     assert once.split() == text.split()
     assert unwrap(once) == once
+
+
+def test_unwrap_takes_a_dash_without_words_for_no_item() -> None:
+    assert unwrap("1\n- ") == "1 -"

@@ -24,7 +24,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_ITEM = re.compile(r"[ \t]*(?:[-*]|\d+[.)])[ \t]")
+_ITEM = re.compile(r"[ \t]*(?:[-*]|\d+[.)])[ \t]+\S")
 _LARGEST = 1_000_000  # bytes; a content file is a few kilobytes
 
 
