@@ -74,4 +74,6 @@ def main() -> None:
 
 
 def _say(message: str) -> None:
-    click.echo(f"offrecord: {' '.join(message.split())}", err=True)
+    from offrecord.content.escapes import escaped
+
+    click.echo(f"offrecord: {escaped(' '.join(message.split()))}", err=True)

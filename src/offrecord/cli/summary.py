@@ -9,12 +9,13 @@ from offrecord.study import Study
 
 def show_summary(study: Study) -> None:
     """Print the table of a study, and what could not be used of its source."""
+    from offrecord.content.escapes import escaped
     from offrecord.estimates.table import estimate_table
-    from offrecord.report.terminal import print_summary, visible
+    from offrecord.report.terminal import print_summary
 
     left_out = study.facts.get("left_out", [])
     if left_out:
         click.echo(f"offrecord: left out {len(left_out)}:", err=True)
         for line in left_out:
-            click.echo(f"  {visible(line).plain}", err=True)
+            click.echo(f"  {escaped(line)}", err=True)
     print_summary(estimate_table(study.pairs))

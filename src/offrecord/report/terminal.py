@@ -7,7 +7,6 @@ never as markup, and what would steer the terminal is shown as a visible escape.
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from offrecord.content.escapes import escaped
 from offrecord.estimates.rates import share
 
 CAPTION: Final = (
@@ -102,13 +102,7 @@ def print_summary(
 
 def visible(text: str) -> Text:
     """Text as it is, but control, format and bidirectional characters as escapes."""
-    return Text("".join(map(_shown, text)))
-
-
-def _shown(character: str) -> str:
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
-        return character.encode("unicode_escape").decode("ascii")
-    return character
+    return Text(escaped(text))
 
 
 def _keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -35,7 +35,6 @@ from offrecord.scenarios.front import (
     SurveyFront,
 )
 from offrecord.scenarios.model import Agent, Condition, Instrument, Item, Scenario
-from offrecord.scenarios.text import visible
 
 BASELINE = "baseline"
 
@@ -61,7 +60,7 @@ def read_folder(folder: Path) -> Reading:
     conditions = _conditions(files, faults)
     instrument = _instrument(files, faults)
     if faults.lines or head is None or instrument is None:
-        return Reading(scenario=None, faults=tuple(map(visible, faults.lines)))
+        return Reading(scenario=None, faults=tuple(map(escaped, faults.lines)))
     document = files.documents[SCENARIO]
     hashes = {name: file.hash for name, file in files.documents.items()}
     scenario = Scenario(

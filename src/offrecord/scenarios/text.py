@@ -18,13 +18,6 @@ def hidden_character(text: str) -> str | None:
     return None
 
 
-def visible(text: str) -> str:
-    """A text on one line for a terminal, with escapes for what does not print."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
-    )
-
-
 def label_key(label: str) -> str:
     """A label as it is compared: words alone, case folded, compatibility forms undone.
 
