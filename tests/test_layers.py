@@ -39,6 +39,7 @@ ADAPTERS = {
     "protocol.solver",
     "transcript.inspect_calls",
     "transcript.inspect_logs",
+    "measures.judge",
     "measures.scorers",
 }
 PRIVATE = "inspect_ai._"
