@@ -57,22 +57,15 @@ def stance_pairs(
     Raises:
         OffrecordError: If study.json does not say what was planned.
     """
-    rounds, channels = _planned(facts)
+    rounds, channels = plan_of(facts)
     sides = _sides(transcript, stances)
     planned = (
         _runs(transcript, facts.get("attempts", {}))
         .join(transcript.select("agent").unique(maintain_order=True), how="cross")
-        .join(_column("round", range(1, rounds + 1)), how="cross")
-        .join(_column("channel", channels[1:]), how="cross")
+        .join(column("round", range(1, rounds + 1)), how="cross")
+        .join(column("channel", channels[1:]), how="cross")
     )
     public = sides.filter(channel=channels[0]).drop("channel")
-    absent = (
-        pl.when(pl.col("ended").is_null())
-        .then(pl.lit(INTERRUPTED))
-        .when(pl.col("ended") == Ended.COMPLETED)
-        .then(pl.lit(NOT_RECORDED))
-        .otherwise("ended")
-    )
     return (
         planned.join(
             public.rename({"on_side": "public", "status": "public_status"}),
@@ -84,7 +77,7 @@ def stance_pairs(
             on=[*_TURN, "channel"],
             how="left",
         )
-        .with_columns(pl.col("public_status", "other_status").fill_null(absent))
+        .with_columns(pl.col("public_status", "other_status").fill_null(why_absent()))
         .drop("ended")
     )
 
@@ -95,7 +88,15 @@ def factor_names(pairs: pl.DataFrame) -> list[str]:
     return sorted({name for text in stated for name in json.loads(text)})
 
 
-def _planned(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
+def plan_of(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """The rounds and the channels that were planned, the spoken channel first.
+
+    Args:
+        facts: The content of study.json.
+
+    Raises:
+        OffrecordError: If it does not say.
+    """
     rounds, channels = facts.get("rounds"), facts.get("channels")
     if not isinstance(rounds, int) or not isinstance(channels, list):
         raise OffrecordError(
@@ -104,7 +105,19 @@ def _planned(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
     return rounds, channels
 
 
-def _column(name: str, values: Iterable[object]) -> pl.DataFrame:
+def why_absent() -> pl.Expr:
+    """Why a planned row is not there, from the column `ended` of its run."""
+    return (
+        pl.when(pl.col("ended").is_null())
+        .then(pl.lit(INTERRUPTED))
+        .when(pl.col("ended") == Ended.COMPLETED)
+        .then(pl.lit(NOT_RECORDED))
+        .otherwise("ended")
+    )
+
+
+def column(name: str, values: Iterable[object]) -> pl.DataFrame:
+    """Values as a table of one column, in the transcript's type for it."""
     return pl.DataFrame({name: list(values)}, schema={name: TRANSCRIPT_SCHEMA[name]})
 
 

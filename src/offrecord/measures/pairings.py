@@ -1,0 +1,225 @@
+"""Pairings: which two texts of a study are compared, as data.
+
+Floors, ceilings, self-consistency and the alignment of two agents are the same measure
+on other pairs. The pairs are those that were planned: one with a missing text stays,
+with the reason, so that nothing is lost between the transcript and an estimate. The
+pairings are data: `rules/pairings.yaml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from offrecord.measures.pairs import CELL, column, plan_of, why_absent
+from offrecord.measures.wordlists import word_lists
+from offrecord.records import Form, OffrecordError, Status
+from offrecord.transcript.measured import measured
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
+
+NO_COUNTERPART: Final = "no_counterpart"
+"""The status of a right side where a cell has nothing to draw it from."""
+
+
+class Pairing(BaseModel):
+    """One entry of `rules/pairings.yaml`, which says what its fields mean."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    about: str
+    left: Literal["spoken", "any"]
+    right: Literal["spoken", "other", "any"]
+    draws: Literal["committed", "all"]
+    same: list[str]
+    ascending: str | None = None
+    elsewhere: list[str] = []
+
+
+class _Pairings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    pairings: dict[str, Pairing]
+
+
+PAIRINGS: Final[Mapping[str, Pairing]] = MappingProxyType(
+    word_lists("pairings").validate(_Pairings).pairings
+)
+"""The pairings by name; the first is the default."""
+
+DEFAULT_PAIRING: Final = next(iter(PAIRINGS))
+
+PAIR_KEY: Final = {
+    "pairing": pl.String,
+    **{
+        f"{side}_{name}": TRANSCRIPT_SCHEMA[name]
+        for side in ("left", "right")
+        for name in ROW_KEY
+    },
+}
+"""What names one pair of rows, in every table keyed to pairs."""
+
+PAIR_SCHEMA: Final = {
+    **PAIR_KEY,
+    "left_text": pl.String,  # raw; null if there is none
+    "right_text": pl.String,
+    "labels": pl.List(pl.String),
+    "left_status": pl.String,  # where the text is null, why
+    "right_status": pl.String,
+}
+"""One row per planned pair."""
+
+
+def pair_rows(
+    transcript: pl.DataFrame,
+    pairing: str,
+    facts: Mapping[str, Any],
+    rng: np.random.Generator | None = None,
+) -> pl.DataFrame:
+    """The texts that a pairing compares, missing ones included.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`. Of each run the measured attempt
+            counts, and of that the utterances.
+        pairing: A name out of `PAIRINGS`.
+        facts: The content of study.json: `rounds`, `channels` (the spoken one first),
+            and `shadows` where there are any.
+        rng: What a random pairing draws with; the same seed gives the same pairs.
+
+    Returns:
+        Rows in `PAIR_SCHEMA`. A text is null unless its status is ok or truncated. The
+        key of a side that was never recorded is the one that it would have had; its
+        attempt is null where every attempt was interrupted.
+
+    Raises:
+        OffrecordError: If there is no such pairing, it is random and there is no `rng`,
+            or study.json does not say what was planned.
+    """
+    if pairing not in PAIRINGS:
+        raise OffrecordError(
+            f"unknown pairing '{pairing}': it is one of {', '.join(PAIRINGS)}"
+        )
+    rule = PAIRINGS[pairing]
+    sides = _planned_sides(transcript, facts)
+    if rule.draws == "committed":
+        sides = sides.filter(draw=0)
+    spoken = pl.col("channel") == facts["channels"][0]
+    chosen = {"spoken": spoken, "other": ~spoken, "any": pl.lit(True)}
+    left, right = sides.filter(chosen[rule.left]), sides.filter(chosen[rule.right])
+    if rule.elsewhere:
+        if rng is None:
+            raise OffrecordError(f"pairing '{pairing}' is random: give a Generator")
+        pairs = _drawn(left, right, rule, rng)
+    else:
+        pairs = _joined(left, right, rule)
+    return pairs.select(
+        pl.lit(pairing).alias("pairing"),
+        *(pl.col(name).alias(f"left_{name}") for name in ROW_KEY),
+        *(pl.col(f"{name}_right").alias(f"right_{name}") for name in ROW_KEY),
+        pl.col("text").alias("left_text"),
+        pl.col("text_right").alias("right_text"),
+        "labels",
+        pl.col("status").alias("left_status"),
+        pl.col("status_right").fill_null(NO_COUNTERPART).alias("right_status"),
+    )
+
+
+def _joined(left: pl.DataFrame, right: pl.DataFrame, rule: Pairing) -> pl.DataFrame:
+    """Every pair of sides that share what they must, each once."""
+    pairs = _join(left, right, _columns(rule.same), "inner")
+    if rule.ascending is None:
+        return pairs
+    return pairs.filter(pl.col(rule.ascending) < pl.col(f"{rule.ascending}_right"))
+
+
+def _drawn(
+    left: pl.DataFrame, right: pl.DataFrame, rule: Pairing, rng: np.random.Generator
+) -> pl.DataFrame:
+    """Each left side with a right side of every channel, from elsewhere in its group.
+
+    The planned sides of a group are a full grid, so a shift by 1 to n - 1 along each
+    axis draws evenly among those that differ in all of them.
+    """
+    same = _columns(rule.same)
+    axes = [f"place in {name}" for name in rule.elsewhere]
+    places = [
+        pl.col(name).rank("dense").cast(pl.Int64).over(same).alias(axis)
+        for name, axis in zip(rule.elsewhere, axes, strict=True)
+    ]
+    right = right.with_columns(places, other="channel")
+    pairs = left.with_columns(places).join(
+        right.select(pl.col("other").unique(maintain_order=True)), how="cross"
+    )
+    for axis in axes:
+        size = pairs.select(pl.col(axis).max().over(same)).to_series()
+        shift = 1 + np.floor(rng.random(len(size)) * (size.to_numpy() - 1))
+        place = (
+            pl.col(axis) - 1 + pl.lit(pl.Series(shift.astype(np.int64)))
+        ) % size + 1
+        pairs = pairs.with_columns(pl.when(size > 1).then(place).alias(axis))
+    return _join(pairs, right, [*same, *axes, "other"], "left")
+
+
+def _columns(names: list[str]) -> list[str]:
+    return [part for name in names for part in (CELL if name == "cell" else (name,))]
+
+
+def _join(
+    left: pl.DataFrame,
+    right: pl.DataFrame,
+    on: list[str],
+    how: Literal["inner", "left"],
+) -> pl.DataFrame:
+    return left.join(
+        right.rename(lambda name: f"{name}_right"),
+        left_on=on,
+        right_on=[f"{name}_right" for name in on],
+        how=how,
+        coalesce=False,
+        nulls_equal=True,
+        maintain_order="left_right",
+    )
+
+
+def _planned_sides(transcript: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:
+    """Every planned utterance in order, with its text or why there is none."""
+    rounds, channels = plan_of(facts)
+    utterance = pl.col("form") == Form.UTTERANCE
+    said, counted = transcript.filter(utterance), measured(transcript).filter(utterance)
+    largest = said.select(pl.col("draw").max().fill_null(0)).item()
+    draws = range(max(facts.get("shadows", 0), largest) + 1)
+    runs = transcript.group_by("run", maintain_order=True).agg(
+        pl.col(*CELL, "repeat").first(), pl.col("labels").drop_nulls().first()
+    )
+    place = pl.col("turn") - (pl.col("round") - 1) * said["agent"].n_unique()
+    grid = (
+        runs.join(
+            counted.select("run", "attempt", "ended").unique("run"),
+            on="run",
+            how="left",
+            maintain_order="left",
+        )
+        .join(column("round", range(1, rounds + 1)), how="cross")
+        .join(said.group_by("agent").agg(place=place.min()).sort("place"), how="cross")
+        .join(column("channel", channels), how="cross")
+        .join(column("draw", draws), how="cross")
+        .with_columns(
+            turn=(pl.col("round") - 1) * said["agent"].n_unique() + pl.col("place"),
+            form=pl.lit(str(Form.UTTERANCE)),
+        )
+    )
+    has_text = pl.col("status").is_in([Status.OK, Status.TRUNCATED])
+    key = ["run", "agent", "round", "channel", "draw"]
+    return grid.join(
+        counted.select(*key, "text", "status"),
+        on=key,
+        how="left",
+        maintain_order="left",
+    ).with_columns(
+        text=pl.when(has_text).then("text"),
+        status=pl.col("status").fill_null(why_absent()),
+    )
