@@ -19,10 +19,12 @@ from offrecord.records import OffrecordError
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.measured import measured
 from offrecord.transcript.store import (
+    PROMPTS_FILE,
     STUDY_FILE,
     Imported,
     read_study_json,
     read_transcript,
+    write_json,
     write_study_json,
     write_transcript,
 )
@@ -134,6 +136,8 @@ def land(out: Path, imported: Imported) -> Study:
     facts["left_out"] = list(imported.left_out)
     write_transcript(out, imported.transcript)
     write_study_json(out, facts)
+    if imported.prompts is not None:
+        write_json(out / PROMPTS_FILE, imported.prompts)
     study = Study(out)
     study.measure()
     return study

@@ -48,6 +48,8 @@ class Protocol:
     folder: Path
     stamp: str
     """`id@version:hash`."""
+    own: str = "{text}"
+    """How an agent's own earlier words are laid out."""
 
     def request(self, form: Form) -> str:
         """The template of a form's request."""
@@ -149,10 +151,12 @@ class View:
         )
 
     def _conversation(self) -> list[Message]:
-        conversation: list[Message] = [("user", self.protocol.opening)]
+        opening = self.protocol.opening
+        conversation: list[Message] = [("user", opening)] if opening else []
         for words in self.visible:
             if words.agent == self.agent.id:
-                conversation.append(("assistant", words.text))
+                own = fill(self.protocol.own, {"text": words.text})
+                conversation.append(("assistant", own))
             else:
                 name = self.scenario.agent(words.agent).name
                 heard = fill(self.protocol.heard, {"name": name, "text": words.text})

@@ -24,8 +24,10 @@ from offrecord.transcript.llmagora_files import (
     Interviews,
     Snapshot,
     Source,
+    Unreadable,
 )
 from offrecord.transcript.llmagora_names import PROTOCOL, Names
+from offrecord.transcript.llmagora_prompts import PromptFile, prompts_of
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
 
@@ -71,6 +73,7 @@ def import_llmagora(source: Path, study: str) -> Imported:
             f"{source}: no LLMAgora run can be read here{reason}; "
             "name the folder of one sweep, or the one that holds the sweeps"
         )
+    prompts = _prompts(reader, kept)
     attempts: Counter[str] = Counter()
     cases = _case_columns(kept, names, attempts)
     slots = _slots(names, kept[0].rounds, instrument)
@@ -101,7 +104,27 @@ def import_llmagora(source: Path, study: str) -> Imported:
         ),
         facts=facts,
         left_out=tuple(reader.left_out),
+        prompts=prompts,
     )
+
+
+def _prompts(reader: Source, kept: list[_Attempt]) -> dict[str, Any]:
+    """What a replay needs, from one run of each scenario and condition.
+
+    The largest file is the one that holds receipts, if any does.
+    """
+    chosen: dict[tuple[str, str], _Attempt] = {}
+    for attempt in sorted(kept, key=lambda a: reader.size(a.log), reverse=True):
+        chosen.setdefault((attempt.cell.scenario, attempt.cell.condition), attempt)
+    files, said = {}, {}
+    for key, attempt in chosen.items():
+        try:
+            files[key] = reader.read(attempt.log, PromptFile)
+        except Unreadable as fault:
+            reader.left_out.append(f"{fault}; a replay of its cell is not possible")
+            continue
+        said[key] = {text for text in attempt.texts if text}
+    return prompts_of(files, said)
 
 
 def _attempts(reader: Source, names: Names) -> Iterator[_Attempt]:

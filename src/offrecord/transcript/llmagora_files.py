@@ -139,6 +139,18 @@ class Source:
                 continue
             yield from self._sweep(sweep, entries)
 
+    def size(self, log: str) -> int:
+        """The bytes of a file that a case names as its log."""
+        return (self._root / log).stat().st_size
+
+    def read(self, log: str, shape: type[Decoded]) -> Decoded:
+        """Read a file that a case names as its log once more, in another shape.
+
+        Raises:
+            Unreadable: If it has not that shape.
+        """
+        return self._read(self._root / log, shape)
+
     def _sweep(self, sweep: Path, entries: list[Entry]) -> Iterator[CaseFiles]:
         try:
             statuses = self._read(sweep / "status.json", _Statuses).cases

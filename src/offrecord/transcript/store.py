@@ -20,6 +20,7 @@ from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
 STUDY_FILE: Final = "study.json"
+PROMPTS_FILE: Final = "prompts.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,8 @@ class Imported:
     number) and `instruments` (stamp to `items`, `low`, `high`)."""
     left_out: tuple[str, ...]
     """One line for each thing that could not be read: where, and why."""
+    prompts: Mapping[str, Any] | None = None
+    """What a replay needs where the prompts are not our own content."""
 
 
 def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
@@ -79,8 +82,18 @@ def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    text = json.dumps(facts, indent=1, allow_nan=False) + "\n"
-    write_text(study / STUDY_FILE, text)
+    write_json(study / STUDY_FILE, facts)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write one JSON object.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    write_text(
+        path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
 def read_study_json(study: Path) -> dict[str, Any]:
@@ -89,18 +102,26 @@ def read_study_json(study: Path) -> dict[str, Any]:
     Raises:
         OffrecordError: If there is no such file, or it is not a JSON object.
     """
-    path = study / STUDY_FILE
+    return read_json(study / STUDY_FILE)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read one JSON object.
+
+    Raises:
+        OffrecordError: If there is no such file, or it is not a JSON object.
+    """
     try:
-        facts = json.loads(path.read_bytes())
+        value = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise _absent(path) from None
     except OSError as error:
         raise OffrecordError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise OffrecordError(f"{path}: not JSON; import the study again") from None
-    if not isinstance(facts, dict):
+    if not isinstance(value, dict):
         raise OffrecordError(f"{path}: not a JSON object; import the study again")
-    return facts
+    return value
 
 
 def write_text(path: Path, text: str) -> None:
