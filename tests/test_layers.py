@@ -27,8 +27,9 @@ FLOW = [
 BESIDE = {
     "providers": {"records", "content"},
     "study": {"records", "transcript", "measures"},
-    "runner": {"records", "content", "scenarios", "protocol", "transcript", "study"},
-    "task": {"measures", "protocol", "transcript"},
+    "replays": {"records", "content", "scenarios", "protocol", "transcript"},
+    "runner": {*FLOW[:5], "study", "replays"},
+    "task": {"measures", "protocol", "transcript", "replays"},
     "_registry": {"task", "providers"},
     "__main__": {"cli"},
     "cli": {*FLOW, "runner", "study", "providers"},

@@ -6,6 +6,8 @@ runs cells named by hand; `offrecord run` passes a study, which names all of the
 
 from __future__ import annotations
 
+from typing import Any
+
 from inspect_ai import Task, task
 from inspect_ai.model import GenerateConfig
 
@@ -13,6 +15,7 @@ from offrecord.measures.scorers import stance_divergence, survey_gap
 from offrecord.protocol.dataset import debate_dataset
 from offrecord.protocol.design import make_design, read_design
 from offrecord.protocol.solver import debate_turns
+from offrecord.replays import replay_dataset, replay_turns
 from offrecord.transcript.folder import study_design_path
 
 TRANSPORT_RETRIES = 8
@@ -64,16 +67,18 @@ def debate(
             },
             "task arguments",
         )
+    asked: dict[str, Any] = {
+        "protocol": design.protocol,
+        "channels": list(design.channels),
+        "rounds": design.rounds,
+        "shadows": design.shadows,
+        "seed": design.seed,
+    }
     return Task(
-        dataset=debate_dataset(design),
-        solver=debate_turns(
-            protocol=design.protocol,
-            channels=list(design.channels),
-            rounds=design.rounds,
-            shadows=design.shadows,
-            seed=design.seed,
-            structured=design.structured,
-        ),
+        dataset=replay_dataset(design) if design.on else debate_dataset(design),
+        solver=replay_turns(on=design.on, **asked)
+        if design.on
+        else debate_turns(structured=design.structured, **asked),
         scorer=[stance_divergence(), survey_gap()],
         epochs=design.runs,
         config=GenerateConfig(max_retries=TRANSPORT_RETRIES),

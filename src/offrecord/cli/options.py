@@ -36,6 +36,11 @@ def design_options(command: Command) -> Command:
             "--role", "roles", multiple=True, help="partner=MODEL fixes the partner."
         ),
         click.option(
+            "--on",
+            type=click.Path(path_type=Path),
+            help="A study: ask again on its stored public debates.",
+        ),
+        click.option(
             "--scenario", "scenarios", multiple=True, help="Id or folder, repeatable."
         ),
         click.option(
@@ -78,6 +83,8 @@ def given_fields(options: dict[str, Any]) -> dict[str, Any]:
         given["factors"] = {name: tuple(levels.split(",")) for name, levels in pairs}
     if "channels" in given:
         given["channels"] = tuple(part.strip() for part in given["channels"].split(","))
+    if "on" in given:
+        given["on"] = str(given["on"].resolve())
     if "scenarios" in given:
         given["scenarios"] = tuple(_locator(text) for text in given["scenarios"])
     return given

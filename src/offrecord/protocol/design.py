@@ -52,6 +52,8 @@ class Design(BaseModel):
     seed: int = Field(default=0, ge=0)
     survey_format: SurveyFormat | None = None
     """Free-form JSON, or under a schema; by default a schema for embedded models."""
+    on: str = ""
+    """A stored study whose public debates are asked again; a debate otherwise."""
     contrasts: Names = ()
     """Contrasts declared primary, as `A:B`."""
     options: Names = ()

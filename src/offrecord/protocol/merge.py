@@ -11,6 +11,7 @@ from offrecord.scenarios.load import builtin_ids
 
 _GROW: Final = ("models", "scenarios", "conditions", "contrasts")
 _FIXED: Final = (
+    "on",
     "roles",
     "rounds",
     "protocol",
@@ -41,7 +42,8 @@ def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
         raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
     return design.model_copy(
         update={
-            "scenarios": design.scenarios or tuple(builtin_ids()),
+            "scenarios": design.scenarios
+            or (() if design.on else tuple(builtin_ids())),
             "survey_format": "schema" if design.structured else "free",
         }
     )

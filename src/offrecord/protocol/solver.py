@@ -29,6 +29,7 @@ from inspect_ai.util import JSONSchema, LimitExceededError, span
 from offrecord.protocol.channel import find_channel
 from offrecord.protocol.dataset import case_of
 from offrecord.protocol.debate import (
+    Ask,
     Debate,
     Reply,
     Request,
@@ -41,7 +42,7 @@ from offrecord.protocol.prompts import find_protocol
 from offrecord.protocol.silence import Silence
 from offrecord.records import FRAME_KEY, STAMP_KEY, Cell, OffrecordError, Role
 from offrecord.scenarios.load import load_scenario
-from offrecord.scenarios.model import Agent, Scenario
+from offrecord.scenarios.model import Scenario
 
 STORE_KEY: Final = "offrecord"
 """The key of a sample's store under which the debate's outputs stand."""
@@ -83,9 +84,9 @@ def debate_turns(
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         case = case_of(state.metadata)
         scenario = load(case.scenario)
-        models = {agent.id: _model_of(agent) for agent in scenario.agents}
+        models = models_of(scenario)
         script = Script(
-            cell=_cell(case, scenario, templates.id, models),
+            cell=cell_of(case, scenario, templates.id, models),
             repeat=state.epoch,
             scenario=scenario,
             protocol=templates,
@@ -97,27 +98,39 @@ def debate_turns(
             intervention=case.intervention,
         )
 
-        async def ask(request: Request) -> Reply:
-            stamp = request.stamp
-            draw = f" draw {stamp.draw}" if stamp.draw else ""
-            async with span(f"{stamp.channel} {stamp.form}{draw}", type="elicitation"):
-                return await ask_model(models[stamp.agent], request)
-
-        debate = await hold_debate(script, ask, _turn_span)
+        debate = await hold_debate(script, asker(models), _turn_span)
         silent.watch(debate)
-        state.messages = _conversation(scenario, debate)
-        state.output = _last_words(state.messages)
-        state.store.set(STORE_KEY, _record(script, debate))
-        # An event survives a kill that the store does not.
-        transcript().info({ENDED_KEY: str(debate.ended)}, source=SOURCE)
+        conclude(state, script, debate)
         return state
 
     return solve
 
 
-def _cell(
+def conclude(state: TaskState, script: Script, debate: Debate) -> None:
+    """Leave a debate in its sample: as a conversation, for scorers, as an event."""
+    state.messages = _conversation(script.scenario, debate)
+    state.output = _last_words(state.messages)
+    state.store.set(STORE_KEY, _record(script, debate))
+    # An event survives a kill that the store does not.
+    transcript().info({ENDED_KEY: str(debate.ended)}, source=SOURCE)
+
+
+def asker(models: Mapping[str, Model]) -> Ask:
+    """Whoever answers the requests of a sample: each agent's model, in a span."""
+
+    async def ask(request: Request) -> Reply:
+        stamp = request.stamp
+        draw = f" draw {stamp.draw}" if stamp.draw else ""
+        async with span(f"{stamp.channel} {stamp.form}{draw}", type="elicitation"):
+            return await ask_model(models[stamp.agent], request)
+
+    return ask
+
+
+def cell_of(
     case: Case, scenario: Scenario, protocol: str, models: Mapping[str, Model]
 ) -> Cell:
+    """The cell of a case, now that the models are known."""
     condition = scenario.conditions[case.condition]
     by_role = {agent.role: str(models[agent.id]) for agent in scenario.agents}
     return Cell(
@@ -132,8 +145,14 @@ def _cell(
     )
 
 
-def _model_of(agent: Agent) -> Model:
-    return get_model(role="partner") if agent.role is Role.PARTNER else get_model()
+def models_of(scenario: Scenario) -> dict[str, Model]:
+    """Each agent's model: the eval's, or the role's for the partner."""
+    return {
+        agent.id: get_model(role="partner")
+        if agent.role is Role.PARTNER
+        else get_model()
+        for agent in scenario.agents
+    }
 
 
 @asynccontextmanager

@@ -15,9 +15,13 @@ from offrecord.protocol.design import Case, Design, cases
 from offrecord.protocol.history import Spoken
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import Cell, Form
-from offrecord.runner.resolve import calls_per_run, resolve_design
+from offrecord.runner.resolve import (
+    calls_per_run,
+    content_of,
+    planned_runs,
+    resolve_design,
+)
 from offrecord.scenarios.load import load_scenario
-from offrecord.transcript.folder import design_content
 
 _CHARACTERS_PER_TOKEN: Final = 4  # of English text, the usual rule of thumb
 _SPOKEN_WORDS: Final = 44  # words of a published utterance, on average
@@ -125,6 +129,9 @@ def show_plan(
         OffrecordError: If the design is wrong.
     """
     design = resolve_design(file, flags, options, out)
+    if design.on:
+        _show_replay(design)
+        return
     planned = cases(design)
     per_run = [volume(sample_requests(sample_script(design, case))) for case in planned]
     repeats = design.runs * len(design.models)
@@ -147,7 +154,7 @@ def show_plan(
     echo(f"tokens out  about {total_out:,}, reasoning not counted")
     echo(f"surveys     {'under a schema' if design.structured else 'free JSON'}")
     echo("content")
-    for name, stamp in design_content(design).items():
+    for name, stamp in content_of(design).items():
         echo(f"  {name}: {stamp}")
     echo("prompts (hash of the first turn's requests)")
     for case in planned:
@@ -157,6 +164,17 @@ def show_plan(
                 echo(f"  {case.id} {what}: {request.prompt_hash}")
     if prompts:
         _show_prompts(design, planned[0])
+
+
+def _show_replay(design: Design) -> None:
+    runs = planned_runs(design)
+    click.echo(f"models      {', '.join(design.models)}")
+    click.echo(f"replay      of {design.on}: {runs} runs, {design.rounds} rounds")
+    calls = calls_per_run(design)
+    click.echo(f"calls       up to {runs * calls:,} ({calls} a run, no surveys)")
+    click.echo("content")
+    for name, stamp in content_of(design).items():
+        click.echo(f"  {name}: {stamp}")
 
 
 def _show_prompts(design: Design, case: Case) -> None:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from offrecord.protocol.design import Design, read_design
+from offrecord.protocol.design import Design, cases, read_design
 from offrecord.protocol.merge import grown_design, new_design
+from offrecord.replays import replay_content, replayed_runs
 from offrecord.runner.options import refuse_secrets, split_options
-from offrecord.transcript.folder import existing_design
+from offrecord.study import load_study
+from offrecord.transcript.folder import design_content, existing_design
 
 
 def resolve_design(
@@ -35,9 +37,30 @@ def resolve_design(
     if asking:
         flags = {**flags, "options": asking}
     old = existing_design(out) if out else None
-    if old is None:
-        return new_design(fields, flags)
-    return grown_design(old, {**fields, **flags})
+    if old is not None:
+        return grown_design(old, {**fields, **flags})
+    on = flags.get("on") or fields.get("on")
+    if on:
+        # A replay has its source's rounds, one run of each and no surveys.
+        facts = load_study(on).facts
+        flags = {**flags, "rounds": facts.get("rounds"), "runs": 1}
+    return new_design(fields, flags)
+
+
+def planned_runs(design: Design) -> int:
+    """How many runs a design has, over all its models.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    if design.on:
+        return len(replayed_runs(design)) * len(design.models)
+    return len(cases(design)) * design.runs * len(design.models)
+
+
+def content_of(design: Design) -> dict[str, str]:
+    """What a design's content is: name to `id@version:hash`."""
+    return replay_content(design) if design.on else design_content(design)
 
 
 def _fields(file: Path) -> dict[str, Any]:
@@ -52,5 +75,6 @@ def _fields(file: Path) -> dict[str, Any]:
 
 
 def calls_per_run(design: Design, agents: int = 2) -> int:
-    """How many requests one whole run makes."""
-    return design.rounds * agents * len(design.channels) * (2 + design.shadows)
+    """How many requests one whole run makes; a replay has no surveys."""
+    outputs = 1 + design.shadows + (not design.on)
+    return design.rounds * agents * len(design.channels) * outputs

@@ -16,11 +16,16 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from offrecord.protocol.design import Case, Design, cases
+from offrecord.protocol.design import Design
 from offrecord.records import OffrecordError
 from offrecord.runner.options import split_options
 from offrecord.runner.preflight import open_models
-from offrecord.runner.resolve import calls_per_run, resolve_design
+from offrecord.runner.resolve import (
+    calls_per_run,
+    content_of,
+    planned_runs,
+    resolve_design,
+)
 from offrecord.study import Study, land
 from offrecord.transcript.folder import (
     LOGS_FOLDER,
@@ -65,10 +70,10 @@ def run_study(
         OffrecordError: If the design is wrong, or no debate came back.
     """
     design = resolve_design(file, flags, options, out)
-    planned = cases(design)
+    planned = planned_runs(design)
     open_models(design, (*design.options, *options))
     with locked(out):
-        facts = save_design(out, design)
+        facts = save_design(out, design, content_of(design))
         click.echo(_announcement(design, planned, out), err=True)
         code = _eval_set(design, options, out, str(facts["argument"]))
         logs = out / LOGS_FOLDER
@@ -78,16 +83,13 @@ def run_study(
                 "its message above"
             )
         study = land(out, import_inspect(logs, out.resolve().name))
-    runs = len(planned) * design.runs * len(design.models)
-    return Finished(study, study.ended_runs, runs)
+    return Finished(study, study.ended_runs, planned)
 
 
-def _announcement(design: Design, planned: Sequence[Case], out: Path) -> str:
-    runs = len(planned) * design.runs * len(design.models)
+def _announcement(design: Design, runs: int, out: Path) -> str:
     return (
-        f"offrecord: {runs} runs ({len(design.models)} models x {len(planned)} cells x "
-        f"{design.runs}), {runs * calls_per_run(design)} calls in all, less what "
-        f"{out} already holds"
+        f"offrecord: {runs} runs of {len(design.models)} models, up to "
+        f"{runs * calls_per_run(design)} calls, less what {out} already holds"
     )
 
 

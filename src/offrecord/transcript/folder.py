@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -65,12 +65,15 @@ def existing_design(study: Path) -> Design | None:
     return None
 
 
-def save_design(study: Path, design: Design) -> dict[str, Any]:
+def save_design(
+    study: Path, design: Design, content: Mapping[str, str]
+) -> dict[str, Any]:
     """Write a study's design, and check that its content is what it was.
 
     Args:
         study: The study's folder, made where it is absent.
         design: The design, new or grown.
+        content: What its content is, name to `id@version:hash`.
 
     Returns:
         The study's facts (study.json).
@@ -82,7 +85,7 @@ def save_design(study: Path, design: Design) -> dict[str, Any]:
     if (study / STUDY_FILE).exists():
         facts = read_study_json(study)
     known = facts.setdefault("content", {})
-    for name, stamp in design_content(design).items():
+    for name, stamp in content.items():
         if known.setdefault(name, stamp) != stamp:
             raise OffrecordError(
                 f"{name} is now {stamp}, and this study was made with {known[name]}: "
