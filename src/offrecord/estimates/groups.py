@@ -1,0 +1,111 @@
+"""Frames in, arrays out: how pairs and draws are grouped and numbered.
+
+Rows are sorted and runs and cells numbered over the whole frame first, so that no
+estimate depends on the order in which rows came, and a run keeps its number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from offrecord.estimates.rates import Ids, Values
+from offrecord.measures.pairs import CELL, factor_names
+from offrecord.records import Kind, OffrecordError, Timing
+
+CONTEXT: Final = ("condition", "kind", "timing")
+"""The columns that say under which pressure: none of them holds two levels at once."""
+
+KEYS: Final = ("model", "partner", *CONTEXT, "scenario", "protocol", "agent", "round")
+"""What every study can be grouped by."""
+
+
+class Turns(NamedTuple):
+    """Pairs as arrays, all of shape (turns,)."""
+
+    public: Values
+    """1 on the partner's side, 0 not, NaN missing."""
+    other: Values
+    runs: Ids
+    cells: Ids
+    rounds: Ids
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether both stances are known."""
+        return ~np.isnan(self.public - self.other)
+
+    def where(self, rows: NDArray[np.bool_]) -> Turns:
+        """Some of the turns."""
+        return Turns(
+            self.public[rows],
+            self.other[rows],
+            self.runs[rows],
+            self.cells[rows],
+            self.rounds[rows],
+        )
+
+
+def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs sorted, with `_run` and `_cell` as numbers and the two sides as floats.
+
+    Args:
+        pairs: Rows as `stance_pairs` gives them.
+    """
+    return pairs.with_columns(
+        pl.col("run").rank("dense").cast(pl.Int64).alias("_run"),
+        pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
+        pl.col("public", "other").cast(pl.Float64).fill_null(math.nan),
+    ).sort("_run", "agent", "channel", "round")
+
+
+def group_keys(pairs: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """The keys of a table: those asked for, the agent, and the channel if several.
+
+    Raises:
+        OffrecordError: If a key is unknown.
+    """
+    possible = [*KEYS, *factor_names(pairs)]
+    for key in by:
+        if key not in possible:
+            raise OffrecordError(f"--by {key}: use any of {', '.join(possible)}")
+    several = pairs["channel"].n_unique() > 1
+    return list(dict.fromkeys([*by, *(["channel"] if several else []), "agent"]))
+
+
+def grouped(
+    frame: pl.DataFrame, keys: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """Each group with its keys, baseline first, else in the order of the keys."""
+    groups = [
+        (dict(zip(keys, values, strict=True)), group)
+        for values, group in frame.group_by(keys, maintain_order=True)
+    ]
+    yield from sorted(groups, key=lambda g: [_place(g[0][key]) for key in keys])
+
+
+def turns_of(group: pl.DataFrame) -> Turns:
+    """The arrays of rows that `numbered` gave."""
+    return Turns(
+        group["public"].to_numpy(),
+        group["other"].to_numpy(),
+        group["_run"].to_numpy(),
+        group["_cell"].to_numpy(),
+        group["round"].cast(pl.Int64).to_numpy(),
+    )
+
+
+def matching(frame: pl.DataFrame, keys: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows that have these values; null matches null."""
+    return frame.filter(
+        *(pl.col(name).eq_missing(pl.lit(value)) for name, value in keys.items())
+    )
+
+
+def _place(value: object) -> tuple[bool, bool, Any]:
+    return value not in (Kind.BASELINE, Timing.NONE), value is None, value or 0
