@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +124,24 @@ def test_published_runs_are_asked_as_they_were(tmp_path: Path) -> None:
             assert list(sent[key]) == messages, key
             checked += 1
     assert checked == 15 * 20  # every run that keeps its receipts, both channels
+
+
+@needs_published
+def test_published_runs_of_all_scenarios_make_one_study(tmp_path: Path) -> None:
+    study, out = tmp_path / "published", tmp_path / "replay"
+    imported = import_llmagora(PUBLISHED, "published")
+    few = imported.transcript.filter(
+        model="x-ai/grok-4", condition="baseline", repeat=1
+    )
+    land(study, dataclasses.replace(imported, transcript=few))
+    offrecord(
+        *("run", "--on", str(study), "--model", "simulated/paper", "--shadows", "0"),
+        *("--out", str(out), *QUIET),
+    )
+    replayed = load_study(out)
+    assert replayed.facts["left_out"] == []
+    assert replayed.transcript["scenario"].n_unique() == 3
+    assert replayed.transcript.height == 3 * 10 * 2
 
 
 def published_requests(

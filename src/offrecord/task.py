@@ -13,7 +13,7 @@ from inspect_ai.model import GenerateConfig
 
 from offrecord.measures.scorers import stance_divergence, survey_gap
 from offrecord.protocol.dataset import debate_dataset
-from offrecord.protocol.design import make_design, read_design
+from offrecord.protocol.design import Design, make_design, read_design
 from offrecord.protocol.solver import debate_turns
 from offrecord.replays import replay_dataset, replay_turns
 from offrecord.transcript.folder import study_design_path
@@ -67,6 +67,10 @@ def debate(
             },
             "task arguments",
         )
+    return _task(design)
+
+
+def _task(design: Design) -> Task:
     asked: dict[str, Any] = {
         "protocol": design.protocol,
         "channels": list(design.channels),

@@ -127,6 +127,8 @@ def stored_channels(
 ) -> tuple[Channel, ...]:
     """The two channels of published runs, worded as they were for a scenario."""
     texts = prompts["instructions"][scenario]
+    # One stamp for a study: the instructions name the labels of their scenario.
+    stamp = digest(prompts["instructions"])
     return tuple(
         Channel(
             id=channel,
@@ -134,7 +136,7 @@ def stored_channels(
             utterance=texts[channel],
             opening=texts.get(f"{channel}.opening", texts[channel]),
             survey="",
-            stamp=f"{channel}@1:{digest(texts[channel])}",
+            stamp=f"{channel}@1:{stamp}",
         )
         for channel, audience in names.channels.items()
     )
