@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,6 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inspect_ai.model import (
-    ChatMessage,
-    GenerateConfig,
-    ModelAPI,
-    ModelOutput,
-    ModelUsage,
-    modelapi,
-)
-from inspect_ai.tool import ToolChoice, ToolInfo
 
 from offrecord.measures.judge import ask_judge, judge
 from offrecord.measures.verdicts import (
@@ -30,54 +20,14 @@ from offrecord.measures.verdicts import (
     read_judge_prompt,
 )
 from offrecord.records import OffrecordError, Status
+from tests.scripted_judge import MODEL, SCRIPT, Script
 
-MODEL = "scripted/judge"
 BOTH = '{"first_to_second": "entailment", "second_to_first": "neutral"}'
-
-
-class Script:
-    """What the scripted judge answers, and what it was asked."""
-
-    def __init__(self) -> None:
-        self.reply: Callable[[str], str] = lambda _: BOTH
-        self.asked: list[tuple[str, str]] = []
-        self.stop: str = "stop"
-        self.now = 0
-        self.most = 0
-
-
-SCRIPT = Script()
-
-
-@modelapi(name="scripted")
-class ScriptedJudge(ModelAPI):
-    """Answers as the test says; counts how many questions are under way at once."""
-
-    async def generate(
-        self,
-        input: list[ChatMessage],
-        tools: list[ToolInfo],  # noqa: ARG002
-        tool_choice: ToolChoice,  # noqa: ARG002
-        config: GenerateConfig,  # noqa: ARG002
-    ) -> ModelOutput:
-        system, user = input
-        SCRIPT.asked.append((system.text, user.text))
-        SCRIPT.now += 1
-        SCRIPT.most = max(SCRIPT.most, SCRIPT.now)
-        try:
-            await anyio.sleep(0.001)
-            text = SCRIPT.reply(user.text)
-        finally:
-            SCRIPT.now -= 1
-        output = ModelOutput.from_content("scripted/judge-9", text)
-        output.choices[0].stop_reason = SCRIPT.stop  # type: ignore[assignment]
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return output
 
 
 @pytest.fixture(autouse=True)
 def script() -> Script:
-    SCRIPT.__init__()  # type: ignore[misc]
+    SCRIPT.reset(BOTH)
     return SCRIPT
 
 
