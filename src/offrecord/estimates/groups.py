@@ -40,6 +40,14 @@ class Turns(NamedTuple):
         """Whether both stances are known."""
         return ~np.isnan(self.public - self.other)
 
+    def sizes(self) -> dict[str, int]:
+        """How many runs there are, and turns with and without both stances."""
+        return {
+            "runs": np.unique(self.runs).size,
+            "turns": int(self.known.sum()),
+            "missing": int((~self.known).sum()),
+        }
+
     def where(self, rows: NDArray[np.bool_]) -> Turns:
         """Some of the turns."""
         return Turns(

@@ -1,0 +1,54 @@
+"""Draws: the stance of every utterance, shadows included, for the noise floor."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from offrecord.measures.pairs import CELL
+from offrecord.records import Form, Status
+from offrecord.transcript.measured import measured
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
+
+DRAW_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
+    **{name: TRANSCRIPT_SCHEMA[name] for name in ("run", *CELL)},
+    "agent": pl.String,
+    "round": pl.Int32,
+    "turn": pl.Int32,  # over both agents; the first one has no history
+    "channel": pl.String,
+    "draw": pl.Int32,  # 0 is the committed sample
+    "on_partner_side": pl.Boolean,  # null if there is no stance
+    "status": pl.String,
+}
+"""One row per utterance of a measured attempt that came back."""
+
+
+def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFrame:
+    """The stance of each draw of each channel.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        stances: Their stances, as `stance_table` gives them.
+
+    Returns:
+        Rows in `DRAW_SCHEMA`, in the transcript's order.
+    """
+    valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
+    return (
+        measured(transcript)
+        .filter(pl.col("form") == Form.UTTERANCE)
+        .drop("status")
+        .join(
+            stances.select(*ROW_KEY, "label", "status"),
+            on=list(ROW_KEY),
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(
+            on_partner_side=pl.when(valued).then(
+                pl.col("label") == pl.col("partner_side")
+            ),
+        )
+        .select(*DRAW_SCHEMA)
+    )
