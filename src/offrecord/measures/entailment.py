@@ -4,34 +4,24 @@ Both directions are measured and every column names its own: `left_to_right` tak
 left text as true and asks about the right one. In the default pairing the left text is
 the spoken one. A missing or empty text is a missing value with its reason.
 
-Texts of up to two sentences are compared whole. Above that each sentence of the
-conclusion is compared with each of the premise: its entailment and its contradiction
-are the highest that any of them gives, its neutrality the lowest, and the text has the
-mean over its sentences (so the three need not sum to one there). A pair that exceeds
-the model's window is compared in sentences, too, and a sentence that exceeds half of it
-in parts.
+How texts of several sentences are compared: see `comparison`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from offrecord.measures.comparison import Method, comparisons, pooled
 from offrecord.measures.nli import CLASSES, NLI_FILE, NliModel
 from offrecord.measures.nli_network import Pair
-from offrecord.measures.nli_store import read_pairs
 from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.preparation import PREPARATION_VERSION, Variant, prepare
-from offrecord.measures.sentence_split import split_sentences
-
-Method = Literal["auto", "whole"]
-"""`auto` as the module says; `whole` never looks at sentences unless it must."""
 
 DIRECTIONS: Final = ("left_to_right", "right_to_left")
 
@@ -39,8 +29,6 @@ ENTAILMENT_VERSION: Final = (
     f"entailment-1:{NLI_FILE.hash} preparation-{PREPARATION_VERSION}"
 )
 """The version of the rules; a row's version names the model as well."""
-
-_WHOLE: Final = 2  # sentences that are still compared whole
 
 ENTAILMENT_SCHEMA: Final = {
     **PAIR_KEY,
@@ -69,48 +57,6 @@ ENTAILMENT_SCHEMA: Final = {
 """One row per planned pair; probabilities are fractions of 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """How one pair of texts is compared."""
-
-    left: list[str]
-    right: list[str]
-    method: str
-    sentences: tuple[int, int]
-    tokens: int
-
-    @property
-    def questions(self) -> list[Pair]:
-        """Left to right, then right to left, the premise's parts outermost."""
-        there = [(one, other) for one in self.left for other in self.right]
-        return there + [(one, other) for one in self.right for other in self.left]
-
-    def values(self, found: npt.NDArray[np.float64]) -> dict[str, float]:
-        """The probability columns from those of the questions, in their order."""
-        size = len(self.left) * len(self.right)
-        sides = (len(self.left), len(self.right))
-        both = np.stack(
-            [
-                _pooled(found[:size].reshape(*sides, 3)),
-                _pooled(found[size:].reshape(*sides[::-1], 3)),
-            ]
-        )
-        entailment, _, contradiction = both.T
-        return {
-            **{
-                f"{direction}_{name}": float(both[i, j])
-                for i, direction in enumerate(DIRECTIONS)
-                for j, name in enumerate(CLASSES)
-            },
-            **{
-                f"mean_{name}": float(both[:, j].mean())
-                for j, name in enumerate(CLASSES)
-            },
-            "max_contradiction": float(contradiction.max()),
-            "mutual_entailment": float(entailment.min()),
-        }
-
-
 def entailment_table(
     pairs: pl.DataFrame,
     model: NliModel,
@@ -133,26 +79,20 @@ def entailment_table(
     """
     texts = [prepared_pair(row, variant) for row in pairs.iter_rows(named=True)]
     distinct = list(dict.fromkeys(pair for pair in texts if isinstance(pair, tuple)))
-    counts = model.tokens(distinct)
-    plans = [
-        _plan(model, pair, int(tokens), method)
-        for pair, tokens in zip(distinct, counts, strict=True)
-    ]
-    questions = [question for plan in plans for question in plan.questions]
-    read = read_pairs(model, questions, cache)
-    values: dict[Pair, dict[str, Any]] = {}
-    start = 0
-    for pair, plan in zip(distinct, plans, strict=True):
-        end = start + len(plan.questions)
-        values[pair] = {
-            **plan.values(read.probabilities[start:end]),
+    plans = comparisons(model, distinct, method)
+    there = pooled(model, [(plan.left, plan.right) for plan in plans], cache)
+    back = pooled(model, [(plan.right, plan.left) for plan in plans], cache)
+    values: dict[Pair, dict[str, Any]] = {
+        pair: {
+            **_values(one.probabilities, other.probabilities),
             "method": plan.method,
             "left_sentences": plan.sentences[0],
             "right_sentences": plan.sentences[1],
             "tokens": plan.tokens,
-            "truncated": bool((read.tokens[start:end] > model.window).any()),
+            "truncated": one.truncated or other.truncated,
         }
-        start = end
+        for pair, plan, one, other in zip(distinct, plans, there, back, strict=True)
+    }
     rows = [
         values[found] if isinstance(found, tuple) else {"reason": found}
         for found in texts
@@ -172,7 +112,8 @@ def unmeasured_entailment(pairs: pl.DataFrame, why: str) -> pl.DataFrame:
         pairs: Rows in `PAIR_SCHEMA`.
         why: One line.
     """
-    return _table(pairs, [{"reason": f"not measured: {why}"}] * pairs.height)
+    row = {"reason": f"not measured: {why}", "version": ENTAILMENT_VERSION}
+    return _table(pairs, [row] * pairs.height)
 
 
 def _table(pairs: pl.DataFrame, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -203,33 +144,19 @@ def prepared_pair(row: Mapping[str, Any], variant: Variant) -> Pair | str:
     return found[0], found[1]
 
 
-def _plan(model: NliModel, pair: Pair, tokens: int, method: Method) -> _Plan:
-    left, right = map(split_sentences, pair)
-    count = (len(left), len(right))
-    short = method == "whole" or max(count) <= _WHOLE
-    if short and tokens <= model.window:
-        return _Plan([pair[0]], [pair[1]], "whole", count, tokens)
-    parts = [[p for s in side for p in _parts(model, s)] for side in (left, right)]
-    return _Plan(parts[0], parts[1], "sentences", count, tokens)
-
-
-def _parts(model: NliModel, text: str) -> list[str]:
-    """A text in parts of which any two fit into the window, unless a word does not."""
-    words = text.split()
-    if len(words) < 2 or model.tokens([(text, text)])[0] <= model.window:
-        return [text]
-    half = len(words) // 2
-    first, second = " ".join(words[:half]), " ".join(words[half:])
-    return _parts(model, first) + _parts(model, second)
-
-
-def _pooled(found: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """One distribution from those of parts: shape (premise, conclusion, 3) to (3,)."""
-    entailment, neutral, contradiction = np.moveaxis(found, 2, 0)
-    return np.array(
-        [
-            entailment.max(axis=0).mean(),
-            neutral.min(axis=0).mean(),
-            contradiction.max(axis=0).mean(),
-        ]
-    )
+def _values(
+    there: npt.NDArray[np.float64], back: npt.NDArray[np.float64]
+) -> dict[str, float]:
+    """The probability columns from those of the two directions."""
+    both = np.stack([there, back])
+    entailment, _, contradiction = both.T
+    return {
+        **{
+            f"{direction}_{name}": float(both[i, j])
+            for i, direction in enumerate(DIRECTIONS)
+            for j, name in enumerate(CLASSES)
+        },
+        **{f"mean_{name}": float(both[:, j].mean()) for j, name in enumerate(CLASSES)},
+        "max_contradiction": float(contradiction.max()),
+        "mutual_entailment": float(entailment.min()),
+    }
