@@ -65,7 +65,7 @@ class Floor(NamedTuple):
     """D: how often draws of different channels differ."""
     within_public: float
     within_other: float
-    excess: float
+    d_star: float
     """D*, shown as it is where noise takes it to zero or below."""
     changed_low: float
     """The share of turns that the audience changes is no lower than this."""
@@ -104,9 +104,15 @@ class Counts(NamedTuple):
         return differing / (self.n * self.m)
 
     @property
-    def excess(self) -> Values:
+    def within(self) -> tuple[Values, Values]:
+        """How often two draws differ: of the public channel, of the other one."""
+        return _within(self.n, self.s), _within(self.m, self.t)
+
+    @property
+    def d_star(self) -> Values:
         """D* of each unit, whose mean is (p - q)^2."""
-        return self.cross - (_within(self.n, self.s) + _within(self.m, self.t)) / 2
+        public, other = self.within
+        return self.cross - (public + other) / 2
 
 
 def _within(n: Values, s: Values) -> Values:
@@ -181,17 +187,18 @@ def noise_floor(draws: Draws) -> Floor:
         return float(np.average(values, weights=units.weights))
 
     gap = mean(counts.s / counts.n - counts.t / counts.m)
-    cross, excess = mean(counts.cross), mean(counts.excess)
-    sound = excess > 0 and excess >= gap**2 - 1e-12
+    public, other = counts.within
+    cross, d_star = mean(counts.cross), mean(counts.d_star)
+    sound = d_star > 0 and d_star >= gap**2 - 1e-12
     return Floor(
         units=units.weights.size,
         left_out=units.left_out,
         draws=int(counts.n.sum() + counts.m.sum()),
         gap=gap,
         cross=cross,
-        within_public=mean(_within(counts.n, counts.s)),
-        within_other=mean(_within(counts.m, counts.t)),
-        excess=excess,
-        changed_low=max(abs(gap), excess),
-        changed_high=min(cross, math.sqrt(excess)) if sound else cross,
+        within_public=mean(public),
+        within_other=mean(other),
+        d_star=d_star,
+        changed_low=max(abs(gap), d_star),
+        changed_high=min(cross, math.sqrt(d_star)) if sound else cross,
     )

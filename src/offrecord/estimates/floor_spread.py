@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from scipy import stats
 from offrecord.estimates.floor import Counts, Draws, Units, count_draws, full_units
 from offrecord.estimates.permutation import (
     DRAWS,
-    Piece,
     PValue,
     listed_piece,
     no_test,
@@ -42,6 +42,10 @@ def floor_interval(
     out of place. Runs are left out within their cells, with a t quantile of runs less
     cells degrees of freedom; cells (for what holds beyond them) all in one stratum.
 
+    Where the channels do not differ at all, leaving one run of a cell out moves nothing
+    to first order and the jackknife is too sure. So the variance is no less than what
+    the draws' own noise gives.
+
     Args:
         draws: The draws.
         over_cells: Whether cells are left out instead of runs.
@@ -59,24 +63,38 @@ def floor_interval(
     if (sizes < 2).any():
         what = "a single cell" if over_cells else "a cell has a single run"
         return Interval(math.nan, math.nan, what)
-    left = _left_out(units, groups, ids.size, keep_weight=over_cells)
+    left = _left_out(units, groups, stratum)
     if left is None:
         return Interval(math.nan, math.nan, "a cell has fewer than three runs")
     centred = left - (np.bincount(stratum, left) / sizes)[stratum]
-    variance = float((np.bincount(stratum, centred**2) * (sizes - 1) / sizes).sum())
+    squares = np.bincount(stratum, centred**2) * (sizes - 1) / sizes
+    variance = max(float(squares.sum()), _noise(units))
     if variance < 1e-18:
-        return Interval(math.nan, math.nan, "no spread among the runs")
-    excess = float(np.average(units.counts.excess, weights=units.weights))
+        return Interval(
+            math.nan,
+            math.nan,
+            f"no spread among the {'cells' if over_cells else 'runs'}",
+        )
+    d_star = float(np.average(units.counts.d_star, weights=units.weights))
     reach = math.sqrt(variance) * float(
         stats.t.ppf((1 + level) / 2, ids.size - sizes.size)
     )
-    return Interval(excess - reach, excess + reach, "")
+    return Interval(d_star - reach, d_star + reach, "")
 
 
-def _left_out(
-    units: Units, groups: Ids, size: int, *, keep_weight: bool
-) -> Values | None:
-    """D* without each cluster; None where a unit does not survive the loss of one."""
+def _noise(units: Units) -> float:
+    """The variance of D* where p = q: 2 c^2 of a unit, c the variance of its gap."""
+    counts, weights = units.counts, units.weights / units.weights.sum()
+    public, other = counts.within
+    gap = public / 2 / counts.n + other / 2 / counts.m
+    return float((2 * (weights * gap) ** 2).sum())
+
+
+def _left_out(units: Units, groups: Ids, stratum: Ids) -> Values | None:
+    """D* without each cluster; None where a unit does not survive the loss of one.
+
+    What is left of the stratum takes the weight of what is left out.
+    """
     parts = groups * units.weights.size + units.members  # (cluster, unit)
     ids, members = np.unique(parts, return_inverse=True)
     cluster, unit = np.divmod(ids, units.weights.size)
@@ -84,16 +102,23 @@ def _left_out(
     gone = (rest.n == 0) & (rest.m == 0)
     if not (gone | rest.full).all():
         return None
-    before = units.weights[unit]
-    after = np.where(gone, 0.0, before if keep_weight else before - 1)
-    excess = np.zeros(ids.size)
-    excess[~gone] = rest.at(~gone).excess
-    weighted = units.weights * units.counts.excess
-    total = weighted.sum() + np.bincount(
-        cluster, after * excess - weighted[unit], minlength=size
-    )
-    weight = units.weights.sum() + np.bincount(cluster, after - before, minlength=size)
-    return np.asarray(total / weight)
+    home = np.zeros(units.weights.size, dtype=np.int64)  # the stratum of each unit
+    home[unit] = stratum[cluster]
+    sizes = np.bincount(stratum)
+    scale = (sizes / (sizes - 1))[stratum]
+
+    def without(whole: Values, after: Values) -> Values:
+        """A sum over units, with what it becomes in those that lose the cluster."""
+        parts = np.bincount(home, whole, sizes.size)[stratum]
+        lost = np.bincount(cluster, after - whole[unit], stratum.size)
+        return np.asarray(whole.sum() - parts + scale * (parts + lost))
+
+    before = units.weights
+    after = np.where(gone, 0.0, before[unit] - 1)
+    d_star = np.zeros(ids.size)
+    d_star[~gone] = rest.at(~gone).d_star
+    total = without(before * units.counts.d_star, after * d_star)
+    return np.asarray(total / without(before, after))
 
 
 def floor_test(
@@ -110,11 +135,12 @@ def floor_test(
         return no_test(NO_UNIT)
     counts, fixed = units.counts, _held(units)
     weights = units.weights / units.weights.sum()
-    pieces = [
-        _dealt(counts.at(np.array([i])), int(fixed.n[i]), int(fixed.s[i]), weights[i])
-        for i in range(weights.size)
-    ]
-    observed = float((weights * counts.excess).sum())
+    pieces = []
+    for i, weight in enumerate(weights):
+        unit = (int(a[i]) for a in (counts.n, counts.m, counts.s + counts.t))
+        values, chances = _dealt(*unit, int(fixed.n[i]), int(fixed.s[i]))
+        pieces.append(listed_piece(weight * values, chances))
+    observed = float((weights * counts.d_star).sum())
     return p_value(observed, pieces, rng, draws=arrangements, two_sided=False)
 
 
@@ -126,13 +152,23 @@ def _held(units: Units) -> Counts:
     )
 
 
-def _dealt(unit: Counts, held: int, held_there: int, weight: float) -> Piece:
-    """The share of one unit in D*, with its free draws dealt between the channels."""
-    n, s, m, t = (int(array[0]) for array in unit)
-    there = s + t - held_there
-    urn = stats.hypergeom(n + m - held, there, n - held)
-    first = np.arange(max(0, there - m), min(n - held, there) + 1)
-    spoken = (first + held_there).astype(np.float64)
+@lru_cache(maxsize=4096)  # the units of a study are of few kinds
+def _dealt(
+    n: int, m: int, there: int, held: int, held_there: int
+) -> tuple[Values, Values]:
+    """D* of a unit whose free draws are dealt between the channels, with its chances.
+
+    Args:
+        n: Public draws.
+        m: Draws of the other channel.
+        there: Draws on the partner's side, of both.
+        held: Public draws that stay where they are.
+        held_there: Of these on the partner's side.
+    """
+    free = there - held_there
+    urn = stats.hypergeom(n + m - held, free, n - held)
+    dealt = np.arange(max(0, free - m), min(n - held, free) + 1)
+    spoken = (dealt + held_there).astype(np.float64)
     ones = np.ones_like(spoken)
-    excess = Counts(n * ones, spoken, m * ones, s + t - spoken).excess
-    return listed_piece(weight * excess, urn.pmf(first))
+    unit = Counts(n * ones, spoken, m * ones, there - spoken)
+    return unit.d_star, np.asarray(urn.pmf(dealt))

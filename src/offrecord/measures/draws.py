@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import polars as pl
 
-from offrecord.measures.pairs import CELL
+from offrecord.measures.pairs import CELL, factor_names
 from offrecord.records import Form, Status
 from offrecord.transcript.measured import measured
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
@@ -21,7 +22,7 @@ DRAW_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "on_partner_side": pl.Boolean,  # null if there is no stance
     "status": pl.String,
 }
-"""One row per utterance of a measured attempt that came back."""
+"""One row per utterance of a measured attempt that came back; factors follow."""
 
 
 def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFrame:
@@ -32,10 +33,10 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
         stances: Their stances, as `stance_table` gives them.
 
     Returns:
-        Rows in `DRAW_SCHEMA`, in the transcript's order.
+        Rows in `DRAW_SCHEMA`, and one column per factor, in the transcript's order.
     """
     valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
-    return (
+    draws = (
         measured(transcript)
         .filter(pl.col("form") == Form.UTTERANCE)
         .drop("status")
@@ -52,3 +53,10 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
         )
         .select(*DRAW_SCHEMA)
     )
+    levels = draws.select("factors").unique(maintain_order=True)
+    named = [json.loads(text) for text in levels["factors"]]
+    spelled = levels.with_columns(
+        pl.Series(name, [level.get(name) for level in named], dtype=pl.String)
+        for name in factor_names(draws)
+    )
+    return draws.join(spelled, on="factors", how="left", maintain_order="left")
