@@ -143,6 +143,25 @@ def plain_copy(text: str) -> str:
     return _without_emphasis(fold(text))
 
 
+def plain_copy_with_origin(text: str) -> tuple[str, list[int]]:
+    """The plain copy, and where in the text each of its characters came from.
+
+    Args:
+        text: A text as `composed` makes it.
+
+    Returns:
+        The copy, and indices into `text`, with one more for the end.
+    """
+    copy, origin = fold_with_origin(text)
+    return _without_emphasis(copy), origin
+
+
+def past_separators(copy: str, place: int) -> int:
+    """Where, behind a label that ends at a place of a plain copy, the rest begins."""
+    gap = _SEPARATORS.match(copy, place)
+    return gap.end() if gap else place
+
+
 def _without_emphasis(copy: str) -> str:
     return (
         _BULLET.sub(r"\1-", copy).translate(_EMPHASIS) if _MARKED.search(copy) else copy
@@ -166,12 +185,11 @@ def strip_label(text: str, labels: Sequence[str]) -> str:
         it is, but for outer blanks.
     """
     text = composed(text)
-    copy, origin = fold_with_origin(text)
-    found = label_set(tuple(labels)).head(_without_emphasis(copy))
+    copy, origin = plain_copy_with_origin(text)
+    found = label_set(tuple(labels)).head(copy)
     if found is None:
         return text.strip()
-    gap = _SEPARATORS.match(copy, found.end)
-    rest = text[origin[gap.end() if gap else found.end] :].strip()
+    rest = text[origin[past_separators(copy, found.end)] :].strip()
     return rest if normalise(rest) else ""
 
 
