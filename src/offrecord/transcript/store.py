@@ -130,7 +130,16 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    _replace(path, lambda file: file.write(text.encode()))
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write one file, its folder made where it is absent.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    _replace(path, lambda file: file.write(data))
 
 
 def write_table(path: Path, table: pl.DataFrame) -> None:
