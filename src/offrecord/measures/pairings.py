@@ -104,7 +104,7 @@ def pair_rows(
             f"unknown pairing '{pairing}': it is one of {', '.join(PAIRINGS)}"
         )
     rule = PAIRINGS[pairing]
-    sides = _planned_sides(transcript, facts)
+    sides = planned_rows(transcript, facts, Form.UTTERANCE)
     if rule.draws == "committed":
         sides = sides.filter(draw=0)
     spoken = pl.col("channel") == facts["channels"][0]
@@ -185,13 +185,29 @@ def _join(
     )
 
 
-def _planned_sides(transcript: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:
-    """Every planned utterance in order, with its text or why there is none."""
+def planned_rows(
+    transcript: pl.DataFrame, facts: Mapping[str, Any], form: Form
+) -> pl.DataFrame:
+    """Every planned output of one form, in order, with its text or why there is none.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        facts: The content of study.json.
+        form: Utterances or surveys; a form of which there is no row was not planned.
+
+    Returns:
+        The columns of `ROW_KEY` and of `CELL`, `repeat`, `round`, `labels`, `text` and
+        `status`, in the measured attempt of each run.
+
+    Raises:
+        OffrecordError: If study.json does not say what was planned.
+    """
     rounds, channels = plan_of(facts)
-    utterance = pl.col("form") == Form.UTTERANCE
-    said, counted = transcript.filter(utterance), measured(transcript).filter(utterance)
+    asked = pl.col("form") == form
+    said, counted = transcript.filter(asked), measured(transcript).filter(asked)
     largest = said.select(pl.col("draw").max().fill_null(0)).item()
-    draws = range(max(facts.get("shadows", 0), largest) + 1)
+    shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
+    draws = range(max(shadows, largest) + 1)
     runs = transcript.group_by("run", maintain_order=True).agg(
         pl.col(*CELL, "repeat").first(), pl.col("labels").drop_nulls().first()
     )
@@ -209,7 +225,7 @@ def _planned_sides(transcript: pl.DataFrame, facts: Mapping[str, Any]) -> pl.Dat
         .join(column("draw", draws), how="cross")
         .with_columns(
             turn=(pl.col("round") - 1) * said["agent"].n_unique() + pl.col("place"),
-            form=pl.lit(str(Form.UTTERANCE)),
+            form=pl.lit(str(form)),
         )
     )
     has_text = pl.col("status").is_in([Status.OK, Status.TRUNCATED])

@@ -19,6 +19,7 @@ from offrecord.protocol.design import (
     scenario_stamps,
 )
 from offrecord.scenarios.load import load_scenario
+from offrecord.scenarios.model import Instrument
 
 METADATA_KEY: Final = "offrecord"
 """The key of a sample's metadata under which its case stands."""
@@ -54,12 +55,25 @@ def _sample(case: Case, asked: dict[str, Any]) -> Sample:
                 "factors": dict(case.factors),
                 "intervention": case.intervention,
                 "leaning": scenario.leaning,
+                "keying": _keying(scenario.instrument),
                 **asked,
                 "content": {**asked["content"], **scenario_stamps(scenario)},
                 "version": version("offrecord"),
             }
         },
     )
+
+
+def _keying(instrument: Instrument) -> dict[str, dict[str, list[str]]]:
+    """The items of each category, and those of them that count against it."""
+    categories: dict[str, list[str]] = {}
+    reverse: dict[str, list[str]] = {}
+    for item in instrument.items:
+        categories.setdefault(item.category, []).append(item.id)
+        against = reverse.setdefault(item.category, [])
+        if item.reverse:
+            against.append(item.id)
+    return {"categories": categories, "reverse": reverse}
 
 
 def case_of(metadata: dict[str, Any]) -> Case:

@@ -206,7 +206,8 @@ def _instrument(
     if instrument not in gathering.instruments:
         items = sorted(frame.items, key=_item_order)
         scale = {"low": frame.low, "high": frame.high}
-        gathering.instruments[instrument] = {"items": items, **scale}
+        keying = meta.get("keying", {})  # absent in logs of earlier versions
+        gathering.instruments[instrument] = {"items": items, **scale, **keying}
     return instrument
 
 

@@ -89,9 +89,7 @@ def import_llmagora(source: Path, study: str) -> Imported:
             scenario: names.scenarios[scenario].leaning
             for scenario in sorted({attempt.cell.scenario for attempt in kept})
         },
-        "instruments": {
-            instrument: names.instrument.model_dump(include={"items", "low", "high"})
-        },
+        "instruments": {instrument: names.instrument.model_dump(exclude={"id"})},
         "attempts": dict(attempts),
         "left_out": reader.left_out,
     }

@@ -41,6 +41,7 @@ class NamedInstrument(_Strict):
     low: int
     high: int
     items: tuple[str, ...]
+    categories: dict[str, list[str]]
 
 
 class Names(_Strict):

@@ -32,7 +32,9 @@ class Imported:
     facts: Mapping[str, Any]
     """The content of study.json. Later stages read from it `rounds` (planned turns
     per run and agent), `channels` (the spoken one first), `attempts` (run id to
-    number) and `instruments` (stamp to `items`, `low`, `high`)."""
+    number) and `instruments` (stamp to `items`, `low`, `high`, and where they are
+    declared `categories`, each with its items, and `reverse`, of each keyed category
+    the items that count against it)."""
     left_out: tuple[str, ...]
     """One line for each thing that could not be read: where, and why."""
     prompts: Mapping[str, Any] | None = None

@@ -1,0 +1,232 @@
+"""Survey gaps: what an agent answers in the spoken channel minus what in another one.
+
+An item's gap is raw: positive where the spoken channel agrees more. A category is
+summarised only where its instrument declares which of its items count against it; these
+are turned round the middle of the scale, and the mean is over the items answered in
+both channels, next to how many those are. A missing answer is missing, never the
+middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.measures.pairings import planned_rows
+from offrecord.records import Form, OffrecordError, Status
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
+from offrecord.transcript.store import write_table
+
+ITEM_GAPS_FILE: Final = "measures/survey-items.parquet"
+CATEGORY_GAPS_FILE: Final = "measures/survey-categories.parquet"
+
+SKIPPED: Final = "skipped"
+"""Why there is no answer: the survey has a value, and this item of it has none."""
+
+NOT_KEYED: Final = "keying_not_declared"
+"""Why a category has no summary: nobody said which of its items count against it."""
+
+_TURN: Final = ("run", "attempt", "turn", "agent", "channel")
+_KEY: Final = {name: TRANSCRIPT_SCHEMA[name] for name in _TURN}
+
+ITEM_GAP_SCHEMA: Final = {
+    **_KEY,  # the channel is the other one
+    "item": pl.String,
+    "category": pl.String,  # null where none is declared
+    "public": pl.Int32,  # the answer in the spoken channel
+    "other": pl.Int32,
+    "gap": pl.Int32,  # public minus other, in points of the scale
+    "public_reason": pl.String,  # why there is no answer
+    "other_reason": pl.String,
+}
+"""One row per planned pair of surveys and item."""
+
+CATEGORY_GAP_SCHEMA: Final = {
+    **_KEY,
+    "category": pl.String,
+    "items": pl.UInt32,  # how many it has
+    "answered": pl.UInt32,  # how many of them in both channels, for the means
+    "public": pl.Float64,  # mean answer, reverse-keyed items turned round
+    "other": pl.Float64,
+    "gap": pl.Float64,
+    "reason": pl.String,  # why there is no summary
+}
+"""One row per planned pair of surveys and category."""
+
+_INSTRUMENT: Final = {
+    "instrument": pl.String,
+    "item": pl.String,
+    "category": pl.String,
+    "keyed": pl.Boolean,
+    "turned": pl.Int32,  # what a reverse-keyed answer is taken from; else null
+}
+
+
+def item_gaps(
+    transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The gap of every item at every planned turn.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        surveys: Their answers, as `survey_table` gives them.
+        facts: The content of study.json: `rounds`, `channels` and `instruments`.
+
+    Returns:
+        Rows in `ITEM_GAP_SCHEMA`; none where no survey was asked.
+
+    Raises:
+        OffrecordError: If study.json does not say what was planned or asked.
+    """
+    return _answers(transcript, surveys, facts).select(*ITEM_GAP_SCHEMA)
+
+
+def category_gaps(
+    transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The gap of every category at every planned turn.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        surveys: Their answers, as `survey_table` gives them.
+        facts: The content of study.json, as for `item_gaps`.
+
+    Returns:
+        Rows in `CATEGORY_GAP_SCHEMA`. Items without a category form one of no name,
+        which has no summary.
+
+    Raises:
+        OffrecordError: If study.json does not say what was planned or asked.
+    """
+    both = pl.col("gap").is_not_null()
+    reason = (
+        pl.when(~pl.col("keyed"))
+        .then(pl.lit(NOT_KEYED))
+        .when(pl.col("answered") == 0)
+        .then(pl.coalesce("public_reason", "other_reason"))
+    )
+    return (
+        _answers(transcript, surveys, facts)
+        .group_by(*_TURN, "category", maintain_order=True)
+        .agg(
+            items=pl.len(),
+            answered=both.sum(),
+            public=_keyed("public").filter(both).mean(),
+            other=_keyed("other").filter(both).mean(),
+            keyed=pl.col("keyed").all(),
+            public_reason=pl.col("public_reason").drop_nulls().first(),
+            other_reason=pl.col("other_reason").drop_nulls().first(),
+        )
+        .with_columns(reason=reason)
+        .with_columns(
+            pl.when(pl.col("reason").is_null()).then(name).alias(name)
+            for name in ("public", "other")
+        )
+        .with_columns(gap=pl.col("public") - pl.col("other"))
+        .select(*CATEGORY_GAP_SCHEMA)
+        .cast(pl.Schema(CATEGORY_GAP_SCHEMA))
+    )
+
+
+def measure_survey_gaps(
+    study: Path,
+    transcript: pl.DataFrame,
+    surveys: pl.DataFrame,
+    facts: Mapping[str, Any],
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both tables of a study, stored.
+
+    Args:
+        study: The study's folder.
+        transcript: Its rows.
+        surveys: Their answers, as `survey_table` gives them.
+        facts: The content of its study.json.
+
+    Returns:
+        The gaps of items, and those of categories.
+
+    Raises:
+        OffrecordError: If study.json does not say what was planned or asked.
+    """
+    items = item_gaps(transcript, surveys, facts)
+    categories = category_gaps(transcript, surveys, facts)
+    write_table(study / ITEM_GAPS_FILE, items)
+    write_table(study / CATEGORY_GAPS_FILE, categories)
+    return items, categories
+
+
+def _keyed(side: str) -> pl.Expr:
+    return (
+        pl.when(pl.col("turned").is_null())
+        .then(pl.col(side))
+        .otherwise(pl.col("turned") - pl.col(side))
+    )
+
+
+def _answers(
+    transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """One row per planned pair of surveys and item: both answers, and the keying."""
+    asked = (
+        transcript.filter(pl.col("form") == Form.SURVEY)
+        .group_by("scenario")
+        .agg(pl.col("instrument").drop_nulls().first())
+    )
+    planned = (
+        planned_rows(transcript, facts, Form.SURVEY)
+        .filter(draw=0)
+        .join(asked, on="scenario", maintain_order="left")
+        .join(_items(facts, asked), on="instrument", maintain_order="left_right")
+    )
+    given = surveys.select(
+        *ROW_KEY, parsed="status", item="items", answer="answers"
+    ).explode("item", "answer")
+    sides = (
+        planned.join(given, on=[*ROW_KEY, "item"], how="left", maintain_order="left")
+        .with_columns(status=pl.coalesce("parsed", "status"))
+        .with_columns(
+            reason=pl.when(pl.col("answer").is_null()).then(
+                pl.when(pl.col("status").is_in([Status.OK, Status.REPAIRED]))
+                .then(pl.lit(SKIPPED))
+                .otherwise("status")
+            )
+        )
+    )
+    spoken = pl.col("channel") == facts["channels"][0]
+    place = ["run", "agent", "turn", "item"]
+    public = sides.filter(spoken).select(
+        *place, public="answer", public_reason="reason"
+    )
+    return (
+        sides.filter(~spoken)
+        .rename({"answer": "other", "reason": "other_reason"})
+        .join(public, on=place, how="left", maintain_order="left")
+        .with_columns(gap=pl.col("public") - pl.col("other"))
+    )
+
+
+def _items(facts: Mapping[str, Any], asked: pl.DataFrame) -> pl.DataFrame:
+    """The items of the instruments that were asked, with their keying."""
+    rows = []
+    for stamp in asked["instrument"].unique(maintain_order=True).drop_nulls():
+        instrument = facts.get("instruments", {}).get(stamp)
+        if instrument is None:
+            raise OffrecordError(
+                f"study.json: no instrument '{stamp}'; import the study again"
+            )
+        category = {
+            item: name
+            for name, items in instrument.get("categories", {}).items()
+            for item in items
+        }
+        keying = instrument.get("reverse", {})
+        middle = instrument["low"] + instrument["high"]
+        for item in instrument["items"]:
+            name = category.get(item)
+            against = keying.get(name)
+            turned = middle if against is not None and item in against else None
+            rows.append((stamp, item, name, against is not None, turned))
+    return pl.DataFrame(rows, schema=_INSTRUMENT, orient="row")

@@ -1,0 +1,195 @@
+"""Survey gaps: per item and per category, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from offrecord.measures.survey_gap import (
+    CATEGORY_GAP_SCHEMA,
+    ITEM_GAP_SCHEMA,
+    category_gaps,
+    item_gaps,
+    measure_survey_gaps,
+)
+from offrecord.measures.tables import survey_table
+from offrecord.protocol.dataset import debate_dataset
+from offrecord.protocol.design import Design
+from offrecord.records import OffrecordError
+from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+
+PLAIN: dict[str, Any] = {"items": ["Q1", "Q2", "Q3", "Q4"], "low": 1, "high": 5}
+KEYED = {
+    **PLAIN,
+    "categories": {"warmth": ["Q1", "Q2"], "risk": ["Q3"], "loose": ["Q4"]},
+    "reverse": {"warmth": ["Q2"], "risk": []},
+}
+
+
+def survey(channel: str, answers: object, **given: Any) -> dict[str, Any]:
+    return {
+        "run": "r",
+        "scenario": "s",
+        "round": 1,
+        "turn": 1,
+        "agent": "alpha",
+        "channel": channel,
+        "form": "survey",
+        "instrument": "i@1:0",
+        "draw": 0,
+        "attempt": 1,
+        "ended": "completed",
+        "text": json.dumps(answers),
+        "status": "ok",
+        **given,
+    }
+
+
+def measured(
+    rows: list[dict[str, Any]], instrument: dict[str, Any], rounds: int = 1
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    facts: dict[str, Any] = {
+        "rounds": rounds,
+        "channels": ["public", "off_record"],
+        "instruments": {"i@1:0": instrument},
+    }
+    transcript = pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA)
+    given = transcript, survey_table(transcript, facts["instruments"]), facts
+    return item_gaps(*given), category_gaps(*given)
+
+
+BOTH = [
+    survey("public", {"Q1": 5, "Q2": 2, "Q3": 4, "Q4": 1}),
+    survey("off_record", {"Q1": 2, "Q2": 3, "Q3": 4, "Q4": 5}),
+]
+
+
+def test_an_items_gap_is_public_minus_off_the_record() -> None:
+    items, _ = measured(BOTH, KEYED)
+    assert items.select("item", "category", "public", "other", "gap").rows() == [
+        ("Q1", "warmth", 5, 2, 3),
+        ("Q2", "warmth", 2, 3, -1),
+        ("Q3", "risk", 4, 4, 0),
+        ("Q4", "loose", 1, 5, -4),
+    ]
+    assert items["channel"].unique().to_list() == ["off_record"]
+
+
+def test_a_category_turns_round_what_counts_against_it() -> None:
+    _, categories = measured(BOTH, KEYED)
+    # warmth: Q2 is turned round 1 to 5, so 6 - answer: public (5 + 4) / 2 = 4.5,
+    # off the record (2 + 3) / 2 = 2.5. risk has one item and nothing to turn.
+    assert categories.select(
+        "category", "items", "answered", "public", "other", "gap", "reason"
+    ).rows() == [
+        ("warmth", 2, 2, 4.5, 2.5, 2.0, None),
+        ("risk", 1, 1, 4.0, 4.0, 0.0, None),
+        ("loose", 1, 1, None, None, None, "keying_not_declared"),
+    ]
+
+
+def test_a_scale_around_zero_turns_round_zero() -> None:
+    instrument = {**KEYED, "low": -2, "high": 2}
+    rows = [
+        survey("public", {"Q1": 2, "Q2": -1, "Q3": 0, "Q4": 0}),
+        survey("off_record", {"Q1": 0, "Q2": 2, "Q3": 0, "Q4": 0}),
+    ]
+    _, categories = measured(rows, instrument)
+    # public (2 + 1) / 2 = 1.5, off the record (0 - 2) / 2 = -1
+    warmth = categories.row(0, named=True)
+    assert (warmth["public"], warmth["other"], warmth["gap"]) == (1.5, -1.0, 2.5)
+
+
+def test_a_missing_item_leaves_both_sides_and_is_counted() -> None:
+    rows = [
+        survey("public", {"Q1": 5, "Q3": 4, "Q4": 1}),
+        survey("off_record", {"Q1": 2, "Q2": 3, "Q4": 5}),
+    ]
+    items, categories = measured(rows, KEYED)
+    assert items.select("item", "gap", "public_reason", "other_reason").rows() == [
+        ("Q1", 3, None, None),
+        ("Q2", None, "skipped", None),
+        ("Q3", None, None, "skipped"),
+        ("Q4", -4, None, None),
+    ]
+    # warmth is over Q1 alone: 5 and 2; risk has no item left
+    assert categories.select("category", "answered", "gap", "reason").rows() == [
+        ("warmth", 1, 3.0, None),
+        ("risk", 0, None, "skipped"),
+        ("loose", 1, None, "keying_not_declared"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ([], "not_recorded"),
+        ([survey("off_record", {}, text="", status="empty")], "empty"),
+        ([survey("off_record", {}, text="", status="error")], "error"),
+        ([survey("off_record", {}, text="I would rather not.")], None),
+    ],
+)
+def test_a_missing_survey_is_missing_in_every_item(
+    other: list[dict[str, Any]], reason: str | None
+) -> None:
+    items, categories = measured([BOTH[0], *other], KEYED)
+    assert items["gap"].null_count() == 4
+    assert items["public"].null_count() == 0
+    assert categories["gap"].null_count() == 3
+    [found] = items["other_reason"].unique()
+    assert found in ({reason} if reason else {"refusal", "unclear"})
+    assert categories["reason"].to_list() == [found, found, "keying_not_declared"]
+
+
+def test_planned_turns_that_never_came_are_missing_and_none_is_lost() -> None:
+    ended = [row | {"ended": "no_public_text"} for row in BOTH]
+    items, _ = measured(ended, KEYED, rounds=3)
+    assert len(items) == 3 * 4
+    assert items["public_reason"].to_list() == [None] * 4 + ["no_public_text"] * 8
+    assert items["turn"].to_list() == [1] * 4 + [2] * 4 + [3] * 4
+
+
+def test_an_instrument_of_an_old_log_declares_nothing() -> None:
+    items, categories = measured(BOTH, PLAIN)
+    assert items["gap"].to_list() == [3, -1, 0, -4]
+    assert items["category"].null_count() == 4
+    [only] = categories.rows(named=True)
+    assert (only["category"], only["gap"]) == (None, None)
+    assert only["reason"] == "keying_not_declared"
+
+
+def test_without_surveys_there_are_no_gaps(tmp_path: Path) -> None:
+    transcript = pl.DataFrame(schema=TRANSCRIPT_SCHEMA)
+    facts = {"rounds": 2, "channels": ["public", "off_record"], "instruments": {}}
+    tables = measure_survey_gaps(
+        tmp_path, transcript, survey_table(transcript, {}), facts
+    )
+    for table, schema in zip(
+        tables, (ITEM_GAP_SCHEMA, CATEGORY_GAP_SCHEMA), strict=True
+    ):
+        assert table.schema == pl.Schema(schema)
+        assert table.is_empty()
+
+
+def test_an_instrument_that_the_study_does_not_hold_is_refused() -> None:
+    rows = [row | {"instrument": "other@1:0"} for row in BOTH]
+    transcript = pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA)
+    facts = {"rounds": 1, "channels": ["public", "off_record"], "instruments": {}}
+    with pytest.raises(OffrecordError, match="no instrument 'other@1:0'"):
+        item_gaps(transcript, survey_table(transcript.clear(), {}), facts)
+
+
+def test_every_sample_carries_the_keying_of_its_instrument() -> None:
+    for sample in debate_dataset(Design(conditions=("baseline",))):
+        keying = (sample.metadata or {})["offrecord"]["keying"]
+        listed = [item for items in keying["categories"].values() for item in items]
+        assert sorted(listed, key=lambda item: int(item[1:])) == [
+            f"Q{number}" for number in range(1, 16)
+        ]
+        assert keying["reverse"]["deliberative"] == ["Q2", "Q4"]
+        assert keying["reverse"]["evaluative"]
+        assert keying["reverse"].keys() == keying["categories"].keys()
