@@ -9,21 +9,40 @@ from functools import partial
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import Figure, critical_path, importing, prefix_cache, recovery
+from benchmarks import (
+    Figure,
+    bootstrap,
+    coverage,
+    critical_path,
+    importing,
+    prefix_cache,
+    recovery,
+)
 
 
 def main() -> None:
     """Run all benches one after another, or the one that is named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    names = ("importing", "critical_path", "prefix_cache", "recovery")
+    names = (
+        "importing",
+        "critical_path",
+        "prefix_cache",
+        "recovery",
+        "bootstrap",
+        "coverage",
+    )
     parser.add_argument("name", nargs="?", choices=names, help="all by default")
-    parser.add_argument("--seed", type=int, default=1, help="of recovery (1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of recovery and coverage (1)"
+    )
     given = parser.parse_args()
     benches: dict[str, Callable[[], Iterable[tuple[str, ...]]]] = {
         "importing": importing.run,
         "critical_path": critical_path.run,
         "prefix_cache": prefix_cache.run,
         "recovery": partial(recovery.run, given.seed),
+        "bootstrap": bootstrap.run,
+        "coverage": partial(coverage.run, given.seed),
     }
     console = Console()
     figures: list[tuple[str, Figure]] = []

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from offrecord.estimates.rates import (
     Ids,
     Values,
-    clustered_error,
     divergences,
     naive_error,
     quadrants,
 )
 from offrecord.estimates.split import split
 from offrecord.estimates.table import as_json, estimate_table
+from offrecord.estimates.variance import clustered_error
 from offrecord.records import OffrecordError
 
 NAN = math.nan

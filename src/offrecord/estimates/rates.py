@@ -1,8 +1,6 @@
-"""Rates over turns, and how far they would move: on arrays alone.
+"""Counts and rates over turns: on arrays alone.
 
-Values are 0, 1 or NaN, one per turn; NaN is missing and is in no denominator. The
-turns of a run depend on each other and the runs are repeats of fixed cells, so runs
-are the clusters and cells the strata.
+Values are 0, 1 or NaN, one per turn; NaN is missing and is in no denominator.
 """
 
 from __future__ import annotations
@@ -94,38 +92,3 @@ def naive_error(values: Values) -> float:
         return math.nan
     p = float(known.mean())
     return math.sqrt(p * (1 - p) / (known.size - 1))
-
-
-def clustered_error(values: Values, clusters: Ids, strata: Ids) -> float:
-    """The standard error of a mean for new clusters of these very strata.
-
-    With e = value - mean summed to u over each cluster, the variance is the sum over
-    strata of G / (G - 1) times the squares of u about the stratum's mean of u, over
-    the number of values squared (the combined ratio of Cochran, Sampling Techniques,
-    1977, chapter 6). A cluster without any value is no cluster.
-
-    Args:
-        values: Shape (turns,), NaN if missing.
-        clusters: Shape (turns,): the run of each turn, an id that no other stratum
-            uses.
-        strata: Shape (turns,): the cell of each turn.
-
-    Returns:
-        NaN without values, or where a stratum has a single cluster, whose spread
-        nothing shows.
-    """
-    known = ~np.isnan(values)
-    if not known.any():
-        return math.nan
-    residuals = values[known] - values[known].mean()
-    ids, first, members = np.unique(
-        clusters[known], return_index=True, return_inverse=True
-    )
-    totals = np.bincount(members, weights=residuals, minlength=ids.size)
-    _, groups = np.unique(strata[known][first], return_inverse=True)
-    sizes = np.bincount(groups)
-    if (sizes < 2).any():
-        return math.nan
-    centred = totals - (np.bincount(groups, weights=totals) / sizes)[groups]
-    spread = np.bincount(groups, weights=centred**2) * sizes / (sizes - 1)
-    return math.sqrt(float(spread.sum())) / int(known.sum())

@@ -1,0 +1,70 @@
+"""Whom an interval speaks about: which turns form a cluster, and in which strata.
+
+The same rate has quite different errors for further runs of the very cells that were
+asked and for models that nobody has asked yet, so no interval goes without its scope.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from offrecord.estimates.groups import numbered
+from offrecord.estimates.rates import Ids, Values
+from offrecord.estimates.variance import Sample
+
+
+class Scope(StrEnum):
+    """The scopes, in the words in which tables and figures print them."""
+
+    RUNS = "new runs of these cells"
+    """Clusters are runs, strata their cells: the default."""
+    SCENARIOS = "new scenarios"
+    """Clusters are model x scenario."""
+    MODELS = "new models"
+    """Clusters are models."""
+    TURNS = "turns as independent"
+    """Every turn is its own cluster: the paper's, for comparison."""
+
+
+_CLUSTERS: Final = {
+    Scope.RUNS: "_run",
+    Scope.SCENARIOS: "_scenario",
+    Scope.MODELS: "_model",
+}
+
+
+def clustered(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Number runs and cells (`numbered`), and models x scenarios and models too.
+
+    Number all pairs before they are split into groups: groups share clusters only if
+    they share ids.
+
+    Args:
+        pairs: Rows as `stance_pairs` gives them, or any others with its cell columns
+            and a number on each side.
+    """
+    return numbered(pairs).with_columns(
+        pl.struct("model", "scenario").rank("dense").cast(pl.Int64).alias("_scenario"),
+        pl.col("model").rank("dense").cast(pl.Int64).alias("_model"),
+    )
+
+
+def scoped(pairs: pl.DataFrame, values: Values, scope: Scope = Scope.RUNS) -> Sample:
+    """Values of pairs with the clusters and strata of a scope.
+
+    Args:
+        pairs: Rows of `clustered`.
+        values: Shape (pairs,), NaN where missing.
+        scope: Whom the interval is to speak about.
+    """
+    runs: Ids = pairs["_run"].to_numpy()
+    one: Ids = np.zeros(pairs.height, dtype=np.int64)
+    if scope is Scope.RUNS:
+        return Sample(values, runs, runs, pairs["_cell"].to_numpy())
+    if scope is Scope.TURNS:
+        return Sample(values, runs, np.arange(pairs.height), one)
+    return Sample(values, runs, pairs[_CLUSTERS[scope]].to_numpy(), one)

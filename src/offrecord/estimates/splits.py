@@ -1,0 +1,103 @@
+"""Rates, gap and split with their intervals, by any grouping of the pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from offrecord.estimates.estimate import Estimate
+from offrecord.estimates.groups import CONTEXT, group_keys, grouped
+from offrecord.estimates.intervals import rate_estimate
+from offrecord.estimates.means import mean_estimate
+from offrecord.estimates.scopes import Scope, clustered, scoped
+from offrecord.estimates.split import (
+    Channels,
+    channels,
+    mean_gap,
+    mean_split,
+    rate_gap,
+    rate_split,
+)
+from offrecord.records import Kind
+
+DEFAULT_BY: Final = ("model", "condition")
+
+
+class SplitRow(NamedTuple):
+    """One group: its keys, and its estimates by name."""
+
+    keys: dict[str, Any]
+    estimates: dict[str, Estimate]
+    """`public`, `off_record`, `gap`; of stances also `divergence`, `accommodating`,
+    `reversing`; and `pressure`, `conversion`, `audience_effect` where the group holds
+    no baseline but has one beside it."""
+
+
+def split_rows(
+    pairs: pl.DataFrame,
+    by: Sequence[str] = DEFAULT_BY,
+    scope: Scope = Scope.RUNS,
+    *,
+    numeric: bool = False,
+    also: Sequence[str] = (),
+) -> list[SplitRow]:
+    """The estimates of every group.
+
+    Args:
+        pairs: Rows as `stance_pairs` gives them, or with the same columns and any
+            number as `public` and `other` (an item's answers).
+        by: Keys as for `estimate_table`.
+        scope: Whom the intervals are to speak about.
+        numeric: Whether the values are a numeric measure instead of sides.
+        also: Further columns of such a measure to group by, say the item.
+
+    Raises:
+        OffrecordError: If a key is unknown.
+    """
+    keys = [*group_keys(pairs, by), *also]
+    others = [key for key in keys if key not in CONTEXT]
+    frame = clustered(pairs)
+    baselines = {
+        tuple(named.values()): _channels(group, scope)
+        for named, group in grouped(frame.filter(kind=Kind.BASELINE), others)
+    }
+    rows = []
+    for named, group in grouped(frame, keys):
+        pair = _channels(group, scope)
+        named_levels = _numeric if numeric else _stances
+        levels = dict(named_levels(pair, scope))
+        base = baselines.get(tuple(named[key] for key in others))
+        if base is not None and Kind.BASELINE not in group["kind"].unique():
+            splitting = mean_split if numeric else rate_split
+            levels |= splitting(pair, base, scope)._asdict()
+        rows.append(SplitRow(named, levels))
+    return rows
+
+
+def _channels(group: pl.DataFrame, scope: Scope) -> Channels:
+    public, other = (
+        scoped(group, group[name].to_numpy(), scope) for name in ("public", "other")
+    )
+    return channels(public, other)
+
+
+def _stances(pair: Channels, scope: Scope) -> Iterator[tuple[str, Estimate]]:
+    gap = pair.gap.values
+    yield "public", rate_estimate(pair.public, scope)
+    yield "off_record", rate_estimate(pair.other, scope)
+    yield "gap", rate_gap(pair, scope)
+    for name, values in {
+        "divergence": np.abs(gap),
+        "accommodating": np.maximum(gap, 0),
+        "reversing": np.maximum(-gap, 0),
+    }.items():
+        yield name, rate_estimate(pair.public.of(values), scope)
+
+
+def _numeric(pair: Channels, scope: Scope) -> Iterator[tuple[str, Estimate]]:
+    yield "public", mean_estimate(pair.public, scope)
+    yield "off_record", mean_estimate(pair.other, scope)
+    yield "gap", mean_gap(pair, scope)

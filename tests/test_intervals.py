@@ -1,0 +1,345 @@
+"""Intervals of rates: by hand, against references, at the edges, on published runs."""
+
+import math
+import warnings
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from offrecord.estimates.bootstrap import bootstrap_means
+from offrecord.estimates.intervals import Method, rate_estimate, rate_interval
+from offrecord.estimates.prediction import predict_cluster
+from offrecord.estimates.rates import Ids, Values, quadrants
+from offrecord.estimates.scopes import Scope, clustered, scoped
+from offrecord.estimates.split import (
+    Channels,
+    channels,
+    mean_split,
+    rate_gap,
+    rate_split,
+)
+from offrecord.estimates.splits import split_rows
+from offrecord.estimates.variance import Sample, cr2_variance, totals, variance
+from offrecord.study import load_study
+from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.store import write_study_json, write_transcript
+
+SHARED = Path(__file__).parents[1].parent / "shared" / "llmagora"
+NAN = math.nan
+Designs = list[list[int]]
+
+
+def sample(
+    values: Values | list[float], runs: Ids | list[int], cells: Ids | list[int]
+) -> Sample:
+    ids = np.array(runs, dtype=np.int64)
+    return Sample(
+        np.array(values, dtype=np.float64), ids, ids, np.array(cells, dtype=np.int64)
+    )
+
+
+def laid_out(design: Designs) -> Sample:
+    """A sample of zeros: for each cell the lengths of its runs."""
+    lengths = [length for cell in design for length in cell]
+    cells = np.repeat(np.arange(len(design)), [len(cell) for cell in design])
+    return sample(
+        np.zeros(sum(lengths)),
+        np.repeat(np.arange(len(lengths)), lengths),
+        np.repeat(cells, lengths),
+    )
+
+
+def uneven(seed: int) -> Sample:
+    """Three cells of four to six runs of one to six turns."""
+    rng = np.random.default_rng(seed)
+    empty = laid_out([list(rng.integers(1, 7, size)) for size in (4, 5, 6)])
+    rate = rng.random(empty.runs.max() + 1)[empty.runs]
+    return empty.of((rng.random(rate.size) < rate).astype(np.float64))
+
+
+# The published runs ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    if not SHARED.is_dir():
+        pytest.skip("the published runs (../shared/llmagora) are not here")
+    study = tmp_path_factory.mktemp("published")
+    imported = import_llmagora(SHARED, "published")
+    write_transcript(study, imported.transcript)
+    write_study_json(study, imported.facts)
+    return load_study(study).pairs
+
+
+def of_kind(pairs: pl.DataFrame, kind: str, scope: Scope) -> Channels:
+    rows = clustered(pairs).filter(agent="alpha", kind=kind)
+    public, other = (
+        scoped(rows, rows[name].to_numpy(), scope) for name in ("public", "other")
+    )
+    return channels(public, other)
+
+
+def test_published_alignment_in_every_scope(published: pl.DataFrame) -> None:
+    errors = {
+        Scope.TURNS: 1.411,
+        Scope.RUNS: 1.162,
+        Scope.SCENARIOS: 7.684,
+        Scope.MODELS: 11.570,
+    }
+    for scope, error in errors.items():
+        gap = of_kind(published, "alignment", scope).gap
+        found = rate_estimate(gap.of(np.abs(gap.values)), scope)
+        assert 100 * found.value == pytest.approx(39.417, abs=5e-4)
+        assert 100 * found.se == pytest.approx(error, abs=5e-4)
+        assert found.low < found.value < found.high
+        assert found.scope == scope
+    gap_now = rate_gap(of_kind(published, "alignment", Scope.RUNS))
+    assert 100 * gap_now.value == pytest.approx(28.583, abs=5e-4)
+    assert 100 * gap_now.se == pytest.approx(1.916, abs=5e-4)
+
+
+def test_published_split_with_intervals(published: pl.DataFrame) -> None:
+    pair, base = (of_kind(published, k, Scope.RUNS) for k in ("alignment", "baseline"))
+    counts = quadrants(pair.public.values, pair.other.values)
+    assert (counts.accommodating, counts.reversing, counts.turns) == (408, 65, 1200)
+    (rows,) = (
+        row.estimates
+        for row in split_rows(published, ["kind"])
+        if row.keys == {"kind": "alignment", "agent": "alpha"}
+    )
+    x, y, z = rate_split(pair, base)
+    assert [100 * part.value for part in (x, y, z)] == pytest.approx(
+        [45.50, 15.58, 29.92], abs=5e-3
+    )
+    assert x.value == pytest.approx(y.value + z.value, abs=1e-15)
+    assert (rows["pressure"], rows["audience_effect"]) == (x, z)
+    for part, mean in zip((x, y, z), mean_split(pair, base), strict=True):
+        # The two ways agree where nothing is near an edge.
+        assert part.value == pytest.approx(mean.value)
+        assert part.se == pytest.approx(mean.se)
+        assert (part.low, part.high) == pytest.approx((mean.low, mean.high), abs=0.012)
+
+
+# References -----------------------------------------------------------------------
+
+
+def test_naive_interval_is_wilsons_of_statsmodels() -> None:
+    turns = uneven(1)
+    found = rate_estimate(turns, method=Method.NAIVE)
+    events, size = int(turns.values.sum()), turns.values.size
+    assert (found.low, found.high) == pytest.approx(
+        proportion_confint(events, size, method="wilson")
+    )
+    p = events / size
+    assert found.se == pytest.approx(math.sqrt(p * (1 - p) / (size - 1)))
+    assert found.scope == "turns as independent"
+
+
+def test_default_interval_by_hand() -> None:
+    # One cell, runs 11, 10, 00, 11, 00: p = 1/2, sums 2 1 0 2 0 about 1, squares 4,
+    # v = 5/4 * 4 / 100 = 1/20, so 5 effective turns; the cap: 10 turns, one cell,
+    # k = min(3, 3) - 1 = 2, 1 + .35 * 20/22 = 1.3182, R = 1 / (1 + (keep^2 v) / pq),
+    # keep = 4/4.25, so R = .8495 and the cap 6.44 does not bind. t(4) = 2.7764.
+    found = rate_estimate(
+        sample([1, 1, 1, 0, 0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], [0] * 10)
+    )
+    half = 2.776445 / 5 * math.sqrt(5 / 4 + 2.776445**2 / 4) / (1 + 2.776445**2 / 5)
+    assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-6)
+    assert found.se == pytest.approx(math.sqrt(0.05))
+
+
+def test_korn_graubard_of_single_turns_without_event_is_exact() -> None:
+    turns = sample(np.zeros(20), list(range(20)), [0] * 20)
+    found = rate_estimate(turns, method=Method.KORN_GRAUBARD)
+    assert found.low == 0
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / 20))
+
+
+def brute_cr2(turns: Sample) -> tuple[float, float]:
+    """Bell and McCaffrey with whole matrices, for the mean over strata's dummies."""
+    x = (turns.strata[:, None] == np.unique(turns.strata)).astype(np.float64)
+    weights = x.sum(0) / x.sum()
+    bread = np.linalg.inv(x.T @ x)
+    residual = np.eye(len(x)) - x @ bread @ x.T
+    rows = []
+    for run in np.unique(turns.clusters):
+        own = turns.clusters == run
+        values, vectors = np.linalg.eigh(residual[np.ix_(own, own)])
+        root = vectors @ np.diag(values**-0.5) @ vectors.T
+        rows.append(weights @ bread @ x[own].T @ root @ residual[own])
+    scores = np.array(rows)
+    gram = scores @ scores.T
+    freedom = np.trace(gram) ** 2 / (gram**2).sum()
+    return float(((scores @ turns.values) ** 2).sum()), float(freedom)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cr2_is_that_of_whole_matrices(seed: int) -> None:
+    turns = uneven(seed)
+    sums = totals(turns)
+    assert sums is not None
+    v, freedom = cr2_variance(sums)
+    assert (float(v), freedom) == pytest.approx(brute_cr2(turns), rel=1e-9)
+
+
+def test_scopes_without_strata_have_the_error_of_statsmodels() -> None:
+    turns = uneven(7)
+    one_way = Sample(turns.values, turns.runs, turns.runs, np.zeros_like(turns.runs))
+    fit = sm.OLS(turns.values, np.ones_like(turns.values)).fit(
+        cov_type="cluster", cov_kwds={"groups": turns.runs}
+    )
+    assert rate_estimate(one_way, Scope.MODELS).se == pytest.approx(fit.bse[0])
+
+
+def test_bootstrap_finds_the_clustered_error_and_repeats_itself() -> None:
+    design = laid_out([[5] * 6] * 4)
+    rng = np.random.default_rng(3)
+    rates = rng.random(24)[design.runs]
+    sums = totals(design.of((rng.random(rates.size) < rates).astype(np.float64)))
+    assert sums is not None
+    means = bootstrap_means(sums, np.random.default_rng(5))
+    assert means.std() == pytest.approx(math.sqrt(float(variance(sums))), rel=0.03)
+    assert np.array_equal(means, bootstrap_means(sums, np.random.default_rng(5)))
+
+
+@given(st.integers(0, 99), st.randoms(use_true_random=False), st.sampled_from(Method))
+def test_order_of_turns_means_nothing(seed: int, random: Random, form: Method) -> None:
+    turns = uneven(seed)
+    order = list(range(turns.values.size))
+    random.shuffle(order)
+    moved = sample(turns.values[order], turns.runs[order], turns.strata[order])
+    first, second = (
+        rate_estimate(s, method=form, rng=np.random.default_rng(1))
+        for s in (turns, moved)
+    )
+    assert (second.low, second.high, second.se) == pytest.approx(
+        (first.low, first.high, first.se), rel=1e-9, nan_ok=True
+    )
+
+
+# The edges ------------------------------------------------------------------------
+
+lengths = st.lists(st.integers(1, 7), min_size=1, max_size=12)
+
+
+@given(st.lists(lengths, min_size=1, max_size=5), st.data())
+def test_one_more_event_than_none_lowers_no_bound(
+    design: Designs, data: st.DataObject
+) -> None:
+    turns = laid_out(design)
+    if np.unique(turns.runs).size < 2:
+        return
+    place = data.draw(st.integers(0, turns.values.size - 1))
+    one = turns.values.copy()
+    one[place] = 1
+    none, some = rate_estimate(turns), rate_estimate(turns.of(one))
+    assert none.low == 0
+    assert some.low >= 0
+    assert some.high >= none.high
+    full, short = (
+        rate_estimate(turns.of(1 - turns.values)),
+        rate_estimate(turns.of(1 - one)),
+    )
+    assert full.high == 1
+    assert short.high <= 1
+    assert short.low <= full.low
+    assert short.low == pytest.approx(1 - some.high)
+
+
+@given(st.integers(0, 999))
+def test_other_side_of_a_rate_mirrors_its_interval(seed: int) -> None:
+    turns = uneven(seed)
+    found, mirrored = rate_estimate(turns), rate_estimate(turns.of(1 - turns.values))
+    assert (mirrored.low, mirrored.high) == pytest.approx(
+        (1 - found.high, 1 - found.low)
+    )
+
+
+def test_nothing_in_many_turns_of_few_runs_says_little() -> None:
+    few_runs = rate_estimate(laid_out([[20] * 5]))
+    many_runs = rate_estimate(laid_out([[1] * 100]))
+    assert few_runs.turns == many_runs.turns
+    assert many_runs.high == pytest.approx(1.984217**2 / (100 + 1.984217**2), rel=1e-6)
+    # 100 / (1 + .35 * 19) turns are worth 13, and t(4) = 2.7764.
+    worth = 100 / 7.65
+    assert few_runs.high == pytest.approx(2.776445**2 / (worth + 2.776445**2), rel=1e-6)
+
+
+degenerate: dict[str, tuple[list[float], list[int], list[int]]] = {
+    "no turns": ([], [], []),
+    "all missing": ([NAN, NAN], [1, 2], [1, 1]),
+    "one turn": ([1], [1], [1]),
+    "one run": ([1, 0, 1], [1, 1, 1], [1, 1, 1]),
+    "one run with a value": ([1, 0, NAN], [1, 1, 2], [1, 1, 1]),
+    "all zero": ([0, 0, 0, 0], [1, 1, 2, 2], [1, 1, 1, 1]),
+    "all one": ([1, 1, 1, 1], [1, 1, 2, 2], [1, 1, 1, 1]),
+    "runs alike": ([1, 0, 1, 0, 1, 0], [1, 1, 2, 2, 3, 3], [1] * 6),
+    "a run a cell": ([1, 0, 0, 0], [1, 1, 2, 2], [1, 1, 2, 2]),
+    "a run alone": ([1, 0, 0, 1, 0], [1, 1, 2, 3, 3], [1, 1, 1, 2, 2]),
+}
+
+
+@pytest.mark.parametrize("form", Method)
+@pytest.mark.parametrize("case", degenerate)
+def test_degenerate_input_gives_a_width_or_a_reason(case: str, form: Method) -> None:
+    turns = sample(*degenerate[case])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rate_estimate(turns, method=form, rng=np.random.default_rng(1))
+    if found.defined:
+        assert found.high > found.low
+    else:
+        assert math.isnan(found.high)
+        assert found.reason
+    if math.isnan(found.se):
+        assert found.reason
+    if form is Method.WILSON and case not in list(degenerate)[:5]:
+        assert found.defined
+
+
+def test_cells_of_one_run_are_taken_together_and_said() -> None:
+    # Runs 00 and 11 in a cell each: between them is all that they show.
+    apart = rate_estimate(sample([0, 0, 1, 1], [1, 1, 2, 2], [1, 1, 2, 2]))
+    together = rate_estimate(sample([0, 0, 1, 1], [1, 1, 2, 2], [1, 1, 1, 1]))
+    assert (apart.low, apart.high) == (together.low, together.high)
+    assert math.isnan(apart.se)
+    assert apart.reason is not None
+    assert apart.reason.startswith("2 strata have a single cluster")
+
+
+def test_the_default_as_two_numbers_is_the_default() -> None:
+    turns = uneven(4)
+    found = rate_estimate(turns)
+    low, high = rate_interval(turns.values, turns.clusters, turns.strata)
+    assert (low, high) == (found.low, found.high)
+
+
+# A new model ----------------------------------------------------------------------
+
+
+def test_prediction_holds_the_rate_of_a_further_model() -> None:
+    rng = np.random.default_rng(2)
+    design = laid_out([[50]] * 8)
+    models = Sample(design.values, design.runs, design.runs, np.zeros_like(design.runs))
+    held = []
+    for _ in range(400):
+        rates = rng.beta(3, 4, 9)
+        shown = (rng.random(400) < rates[:8][models.runs]).astype(np.float64)
+        found = predict_cluster(models.of(shown))
+        held.append(found.low <= rng.binomial(50, rates[8]) / 50 <= found.high)
+    assert np.mean(held) == pytest.approx(0.95, abs=0.025)
+
+
+def test_prediction_keeps_a_width_where_all_models_are_alike() -> None:
+    models = laid_out([[50] * 8])
+    found = predict_cluster(models)
+    assert found.low == 0
+    assert found.high == rate_estimate(models).high > 0.1
+    assert predict_cluster(laid_out([[50]])).reason
