@@ -87,24 +87,21 @@ class NliModel:
         return self._network.tokens(pairs)
 
     def read(self, pairs: Sequence[Pair]) -> Read:
-        """The class probabilities of pairs; equal pairs are read once.
+        """The class probabilities of pairs.
 
         A pair over `window` is cut, the longer text first: its `tokens` say so.
 
         Args:
             pairs: Premise and hypothesis; neither is empty.
         """
-        distinct = list(dict.fromkeys(pairs))
-        counts = self.tokens(distinct)
+        counts = self.tokens(pairs)
         ordered = np.argsort(counts, kind="stable")  # least padding
-        found = np.empty((len(distinct), len(CLASSES)))
-        for start in range(0, len(distinct), _BATCH):
+        found = np.empty((len(pairs), len(CLASSES)))
+        for start in range(0, len(pairs), _BATCH):
             batch = ordered[start : start + _BATCH]
-            chosen = [distinct[index] for index in batch]
+            chosen = [pairs[index] for index in batch]
             found[batch] = self._network.probabilities(chosen)[:, self.order]
-        place = {pair: index for index, pair in enumerate(distinct)}
-        rows = np.array([place[pair] for pair in pairs], dtype=np.int64)
-        return Read(found[rows], counts[rows])
+        return Read(found, counts)
 
 
 def load_nli(name: str = DEFAULT_MODEL, device: str | None = None) -> NliModel:

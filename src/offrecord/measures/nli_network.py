@@ -102,9 +102,10 @@ def load_network(name: str, device: str | None) -> Network:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, **options)
         model = transformers.AutoModelForSequenceClassification.from_pretrained(
-            name, dtype=torch.float32, **options
+            name, **options
         )
-        model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        model = model.float().to(chosen)
     except (OSError, ValueError, ImportError, RuntimeError) as error:
         raise OffrecordError(f"entailment: {name}: {_line(error)}") from None
     commit = getattr(model.config, "_commit_hash", None)
