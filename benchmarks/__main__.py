@@ -17,6 +17,7 @@ from benchmarks import (
     importing,
     prefix_cache,
     recovery,
+    similarity,
 )
 
 
@@ -30,11 +31,10 @@ def main() -> None:
         "recovery",
         "bootstrap",
         "coverage",
+        "similarity",
     )
     parser.add_argument("name", nargs="?", choices=names, help="all by default")
-    parser.add_argument(
-        "--seed", type=int, default=1, help="of recovery and coverage (1)"
-    )
+    parser.add_argument("--seed", type=int, default=1, help="of what is simulated (1)")
     given = parser.parse_args()
     benches: dict[str, Callable[[], Iterable[tuple[str, ...]]]] = {
         "importing": importing.run,
@@ -43,6 +43,8 @@ def main() -> None:
         "recovery": partial(recovery.run, given.seed),
         "bootstrap": bootstrap.run,
         "coverage": partial(coverage.run, given.seed),
+        "tests_size": partial(tests_size.run, given.seed),
+        "similarity": similarity.run,
     }
     console = Console()
     figures: list[tuple[str, Figure]] = []

@@ -1,0 +1,130 @@
+"""The two sides of a contrast: what `A:B` names, on the strata that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from offrecord.estimates.groups import CONTEXT, Turns, matching, turns_of
+from offrecord.estimates.heterogeneity import unlike_partners
+from offrecord.estimates.rates import Ids
+from offrecord.measures.pairs import CELL, factor_names
+from offrecord.records import Kind, OffrecordError
+
+
+class Contrast(NamedTuple):
+    """Two levels of one column."""
+
+    contrast: str
+    """As the user wrote it."""
+    column: str
+    a: str
+    b: str
+
+
+class Side(NamedTuple):
+    """The rows of one level."""
+
+    turns: Turns
+    strata: Ids
+    pressed: NDArray[np.bool_]
+    """Whether the turn is of another condition than baseline."""
+
+    def where(self, rows: NDArray[np.bool_]) -> Side:
+        """Some of the rows."""
+        return Side(self.turns.where(rows), self.strata[rows], self.pressed[rows])
+
+
+class Sides(NamedTuple):
+    """Both levels, with nothing but shared strata."""
+
+    a: Side
+    b: Side
+    note: str
+    """What was left out."""
+
+
+def parse_contrast(pairs: pl.DataFrame, text: str) -> Contrast:
+    """Find the colon that leaves two levels of one column; ids may hold colons.
+
+    Args:
+        pairs: Rows as `stance_pairs` gives them.
+        text: `A:B`.
+
+    Raises:
+        OffrecordError: If no column has both as levels.
+    """
+    columns = [name for name in CELL if name != "factors"] + factor_names(pairs)
+    levels = {name: set(pairs[name].drop_nulls()) for name in columns}
+    parts = text.split(":")
+    for place in range(1, len(parts)):
+        a, b = ":".join(parts[:place]), ":".join(parts[place:])
+        for name in columns:
+            if a != b and {a, b} <= levels[name]:
+                return Contrast(text, name, a, b)
+    known = "; ".join(
+        f"{name}: {', '.join(sorted(found))}"
+        for name, found in levels.items()
+        if len(found) > 1
+    )
+    raise OffrecordError(
+        f"--contrast {text}: needs A:B, two levels of one column "
+        f"({known or 'no column of this study has two'})"
+    )
+
+
+def with_baseline(
+    group: pl.DataFrame, rows: pl.DataFrame, named: Mapping[str, Any]
+) -> pl.DataFrame:
+    """A group's pressed rows and the baseline rows that they are set against."""
+    others = {key: value for key, value in named.items() if key not in CONTEXT}
+    return pl.concat(
+        [
+            group.filter(pl.col("kind") != Kind.BASELINE),
+            matching(rows, others).filter(pl.col("kind") == Kind.BASELINE),
+        ]
+    )
+
+
+def shared_sides(
+    rows: pl.DataFrame, contrast: Contrast, factors: Sequence[str]
+) -> Sides:
+    """The two levels on the strata that both have: all other columns of the cell.
+
+    A column in which the levels have nothing in common belongs to the contrast: a
+    model's partner where each meets itself, the kind of a condition.
+    """
+    two = [rows.filter(pl.col(contrast.column) == side) for side in contrast[2:]]
+    names = [name for name in CELL if name != "factors"] + list(factors)
+    common = [
+        name
+        for name in names
+        if name != contrast.column
+        and set(two[0][name].unique()) & set(two[1][name].unique())
+    ]
+    stratum = (
+        pl.struct(common).rank("dense").cast(pl.Int64)
+        if common
+        else pl.lit(1, pl.Int64)
+    )
+    placed = rows.with_columns(stratum.alias("_stratum"))
+    both = pl.col(contrast.column).n_unique().over("_stratum") == 2
+    shared = placed.filter(both)
+    out = placed.filter(~both)["_run"].n_unique()
+    notes = [f"{out} runs left out: their strata are not in both sides"] if out else []
+    if contrast.column == "model":
+        notes += [text for text in [unlike_partners(shared)] if text]
+    a, b = (_side(shared.filter(pl.col(contrast.column) == x)) for x in contrast[2:])
+    return Sides(a, b, "; ".join(notes))
+
+
+def _side(rows: pl.DataFrame) -> Side:
+    return Side(
+        turns_of(rows),
+        rows["_stratum"].to_numpy(),
+        (rows["kind"] != Kind.BASELINE).to_numpy(),
+    )
