@@ -18,6 +18,7 @@ from benchmarks import (
     prefix_cache,
     recovery,
     similarity,
+    tests_size,
 )
 
 
@@ -31,6 +32,7 @@ def main() -> None:
         "recovery",
         "bootstrap",
         "coverage",
+        "tests_size",
         "similarity",
     )
     parser.add_argument("name", nargs="?", choices=names, help="all by default")
