@@ -21,6 +21,7 @@ from offrecord.estimates.contrasts import (
 from offrecord.estimates.groups import Turns
 from offrecord.estimates.mover import Bounds, difference, gap_of
 from offrecord.estimates.noninferiority import Verdict, noninferiority_rows, verdict
+from offrecord.estimates.replayed import replay_contrast_rows
 from offrecord.estimates.sides import parse_contrast
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import stance_table
@@ -298,3 +299,48 @@ def test_a_study_is_judged_by_another_one_on_shared_strata(tmp_path: Path) -> No
     assert all(row["runs_new"] == row["runs_old"] for row in same)
     strict = noninferiority_rows(mild, mild, keys, 1e-6)
     assert {row["verdict"] for row in strict} == {"cannot tell"}
+
+
+def replayed(
+    model: str, repeat: int, round_: int, public: bool | None, condition: str
+) -> dict[str, Any]:
+    run = f"{model}{condition}{repeat}"
+    factors = {"history": "z"}
+    row = pair(run, model=model, round_=round_, public=public, factors=factors)
+    return {**row, "condition": condition, "other": False, "repeat": repeat}
+
+
+def test_replays_of_one_history_are_paired_turn_by_turn() -> None:
+    # On five histories model a takes the partner's side at every turn and b at none,
+    # apart from one turn that b left unclear: that turn is in no difference.
+    rows = [
+        replayed(model, repeat, round_, None if unclear else model == "a", "baseline")
+        for model in "ab"
+        for repeat in range(1, 6)
+        for round_ in (1, 2)
+        for unclear in [(model, repeat, round_) == ("b", 3, 2)]
+    ]
+    alone = replayed("a", 9, 1, False, "baseline")  # b never answered this history
+    table = pairs(*rows, alone)
+    repeats = table.select("run", "repeat")
+    found = {
+        row["measure"]: row
+        for row in replay_contrast_rows(table.drop("repeat"), repeats, "a:b", [], rng())
+    }
+    gap = found["gap"]
+    assert (gap["value"], gap["histories"], gap["turns"]) == (1, 5, 9)
+    assert gap["missing"] == 1
+    # Five histories: of 32 ways to set signs, two are as far out.
+    assert gap["p"] == pytest.approx(2 / 32)
+    assert found["off_record"]["p"] == 1
+    assert gap["reason"], "all differences are alike: no interval, and it says so"
+    order = table.sample(fraction=1, shuffle=True, seed=5).drop("repeat")
+    again = replay_contrast_rows(order, repeats, "a:b", [], rng())
+    assert repr(again) == repr(list(found.values()))
+
+
+def test_runs_that_were_held_anew_are_not_paired() -> None:
+    table = pairs(pair("a"), pair("b", model="n"))
+    repeats = pl.DataFrame({"run": ["a", "b"], "repeat": [1, 1]})
+    with pytest.raises(OffrecordError, match="no replays"):
+        replay_contrast_rows(table, repeats, "m:n", [], rng())

@@ -93,10 +93,27 @@ def with_baseline(
 def shared_sides(
     rows: pl.DataFrame, contrast: Contrast, factors: Sequence[str]
 ) -> Sides:
-    """The two levels on the strata that both have: all other columns of the cell.
+    """The two levels on the strata that both have (see `shared_strata`)."""
+    shared, note = shared_strata(rows, contrast, factors)
+    a, b = (_side(shared.filter(pl.col(contrast.column) == x)) for x in contrast[2:])
+    return Sides(a, b, note)
+
+
+def shared_strata(
+    rows: pl.DataFrame, contrast: Contrast, factors: Sequence[str]
+) -> tuple[pl.DataFrame, str]:
+    """The rows of strata that both levels have: all other columns of the cell.
 
     A column in which the levels have nothing in common belongs to the contrast: a
     model's partner where each meets itself, the kind of a condition.
+
+    Args:
+        rows: Numbered pairs of the two levels.
+        contrast: Which levels.
+        factors: The study's factors.
+
+    Returns:
+        The rows with their `_stratum`, and a note on what was left out or is unlike.
     """
     two = [rows.filter(pl.col(contrast.column) == side) for side in contrast[2:]]
     names = [name for name in CELL if name != "factors"] + list(factors)
@@ -118,8 +135,7 @@ def shared_sides(
     notes = [f"{out} runs left out: their strata are not in both sides"] if out else []
     if contrast.column == "model":
         notes += [text for text in [unlike_partners(shared)] if text]
-    a, b = (_side(shared.filter(pl.col(contrast.column) == x)) for x in contrast[2:])
-    return Sides(a, b, "; ".join(notes))
+    return shared, "; ".join(notes)
 
 
 def _side(rows: pl.DataFrame) -> Side:
