@@ -26,7 +26,8 @@ def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProce
     [
         ("frobnicate", "No such command 'frobnicate'"),
         ("run --model simulated/null", "Missing option '--out'"),
-        ("run --out new", "no model: give --model"),
+        ("run --out new", "no study at new: to begin one, give --model"),
+        ("run --runs 2 --out new", "no model: give --model"),
         ("run --model a/b --out new --runs 0", "field 'runs'"),
         ("run --model a/b --out new --runs two", "'two' is not a valid integer"),
         ("run --model a/b --out new --scenario nowhere", "no built-in scenario"),
@@ -79,6 +80,13 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert done.out == ""
     assert not (tmp_path / "new").exists()
     assert sorted(p.name for p in (tmp_path / "taken").iterdir()) == ["notes.txt"]
+
+
+def test_a_bare_call_shows_the_help() -> None:
+    done = offrecord()
+    assert done.returncode == 0
+    assert "Commands:" in done.stdout
+    assert done.stderr == ""
 
 
 def test_the_users_design_file_is_only_read(tmp_path: Path) -> None:

@@ -222,6 +222,24 @@ def test_the_task_runs_under_inspect_alone_and_its_log_imports(tmp_path: Path) -
     assert load_study(out).transcript.height == 10 * 6
 
 
+def test_a_request_that_was_sent_again_is_one_output(tmp_path: Path) -> None:
+    # The messy population loses connections: Inspect leaves a model call in the log for
+    # each try, and only the last one is what came back.
+    out = tmp_path / "messy"
+    run_small(out, "--model", "simulated/messy", "--runs", "8")
+    study = load_study(out)
+    rows = study.transcript
+    assert rows["transport_retries"].sum() > 0
+    assert rows.select(ROW_KEY).is_unique().all()
+    pairs = study.pairs
+    assert pairs.height == 8 * 4  # runs x turns, however often a request was sent
+    assert pairs.select("run", "agent", "round").is_unique().all()
+    done = offrecord("estimate", str(out), "--json")
+    for row in json.loads(done.stdout):
+        assert row["planned"] == 16
+        assert row["turns"] + row["missing"] == row["planned"]
+
+
 def test_foreign_and_broken_logs_are_named_and_the_rest_imports(
     finished: Path, tmp_path: Path
 ) -> None:

@@ -28,11 +28,12 @@ BESIDE = {
     "providers": {"records", "content"},
     "study": {"records", "transcript", "measures"},
     "replays": {"records", "content", "scenarios", "protocol", "transcript"},
+    "measuring": {*FLOW[:7], "study", "providers"},
     "runner": {*FLOW[:5], "study", "replays"},
     "task": {"measures", "protocol", "transcript", "replays"},
     "_registry": {"task", "providers"},
     "__main__": {"cli"},
-    "cli": {*FLOW, "runner", "study", "providers"},
+    "cli": {*FLOW, "runner", "study", "measuring", "providers"},
 }
 # Modules of the flow that may know Inspect: the adapters.
 ADAPTERS = {

@@ -108,9 +108,11 @@ def test_a_wrong_key_stops_the_study_and_is_no_reply(tmp_path: Path) -> None:
     assert set(found["status"]) <= {Status.OK, Status.ERROR}
 
 
-def test_a_study_in_which_nothing_comes_back_stops(tmp_path: Path) -> None:
-    # A refused option (400) would otherwise use up every run of a design: two runs
-    # are results, the third in a row says that it is the study.
+def test_a_study_in_which_nothing_comes_back_stops_and_can_be_resumed(
+    tmp_path: Path,
+) -> None:
+    # A refused option (400) would otherwise use up every run of a design. A debate of
+    # nothing but errors has not ended by itself; after three the rest is not begun.
     with FakeServer(statuses=(400,) * 1000) as server:
         model = get_model(
             "openai-api/fake/model", base_url=server.url, api_key="k", memoize=False
@@ -122,11 +124,22 @@ def test_a_study_in_which_nothing_comes_back_stops(tmp_path: Path) -> None:
             display="none",
             epochs=10,
             max_samples=1,
+            continue_on_fail=True,
         )
     assert log.status == "error"
-    assert "debates in a row got nothing but errors" in str(log.error)
+    assert len(server.bodies) == 3 * 6  # the first turn of three debates
     found = rows(tmp_path)
-    ended = found.filter(pl.col("ended").is_not_null())
-    assert ended["run"].n_unique() == 2
-    assert set(ended["ended"]) == {"no_public_text"}
     assert found["run"].n_unique() == 3
+    assert found["ended"].is_null().all()
+    assert set(found["status"]) == {Status.ERROR}
+
+
+def test_one_refused_request_costs_one_output(tmp_path: Path) -> None:
+    # The last of the requests is one of turn 4's six, which start together.
+    with FakeServer(statuses=(200,) * (CALLS - 1) + (400,)) as server:
+        log = evaluated(server, tmp_path)
+    assert log.status == "success"
+    found = rows(tmp_path)
+    assert found.height == CALLS
+    assert (found["status"] == Status.ERROR).sum() == 1
+    assert found["ended"].null_count() == 0

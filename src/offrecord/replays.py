@@ -222,8 +222,9 @@ def replay_turns(
             seed=seed,
         )
         said = History(tuple(_spoken(*words) for words in stored["history"]))
-        debate = await hold_replay(Replay(script=script, said=said), asker(models))
-        silent.watch(debate)
+        with silent.watched():
+            debate = await hold_replay(Replay(script=script, said=said), asker(models))
+            silent.check(debate)
         conclude(state, script, debate)
         return state
 

@@ -18,8 +18,9 @@ from offrecord.protocol.solver import debate_turns
 from offrecord.replays import replay_dataset, replay_turns
 from offrecord.transcript.folder import study_design_path
 
-TRANSPORT_RETRIES = 8
-"""How often a request is sent again after a transport error, at most."""
+TRANSPORT_RETRIES = 6
+"""How often a request is sent again after a transport error, at most: a few minutes.
+`--max-retries` after `--` says otherwise."""
 
 
 @task

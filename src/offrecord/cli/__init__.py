@@ -19,7 +19,7 @@ _VERBS: Final = {
     "run": "Hold the debates of a design, or add to a study.",
     "plan": "Show calls, tokens and prompts of a design; call no model.",
     "import": "Make a study of published runs or of Inspect logs.",
-    "measure": "Parse stances and surveys of a study's replies again.",
+    "measure": "Stances, surveys, similarity, entailment, attribution of a study.",
     "estimate": "Rates, direction, the split and standard errors of a study.",
     "scenarios": "List, show, check and write scenarios.",
     "models": "List and fetch embedded models.",
@@ -47,10 +47,17 @@ class _Verbs(click.Group):
             formatter.write_dl(list(_VERBS.items()))
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Verbs,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="offrecord")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context, /) -> None:
     """Measure what LLM agents say in public against what they say off the record."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`offrecord measure`: parse a study's stored replies again, calling no model."""
+"""`offrecord measure`: take measures of a stored study, calling no debating model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,76 @@ import click
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-def measure(study: Path) -> None:
-    """Parse the stances and surveys of STUDY with this version's parsers."""
-    from offrecord.cli.summary import show_summary
+@click.option(
+    "--measures",
+    help="Any of stance,survey,similarity,entailment,attribution,markers; all.",
+)
+@click.option("--embedder", help="Similarity: a known model, a folder or a Hub id.")
+@click.option("--nli", help="Entailment: a folder or a Hub id.")
+@click.option("--judge", "judges", multiple=True, help="Any Inspect model, repeatable.")
+@click.option("--device", help="cuda, mps or cpu; the best there is by default.")
+@click.option(
+    "--pairing",
+    "pairings",
+    multiple=True,
+    help="channels (default), draws, repeats, agents, shuffled; repeatable.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    type=click.Choice(["clean", "unstripped", "swapped", "authors"]),
+    help="How texts are prepared: clean (default); repeatable.",
+)
+@click.option("--whole", is_flag=True, help="Entailment of whole texts, as the paper.")
+@click.option("--seed", type=int, default=0, help="Of random pairings and orders (0).")
+@click.option(
+    "--write-sheet",
+    "sheet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A CSV for coding stances by hand.",
+)
+@click.option(
+    "--read-sheet",
+    "coded",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A CSV that a coder filled in, repeatable.",
+)
+def measure(
+    study: Path,
+    measures: str | None,
+    embedder: str | None,
+    nli: str | None,
+    judges: tuple[str, ...],
+    device: str | None,
+    pairings: tuple[str, ...],
+    variants: tuple[str, ...],
+    whole: bool,
+    seed: int,
+    sheet: Path | None,
+    coded: tuple[Path, ...],
+) -> None:
+    """Measure what the agents of STUDY said. The debating model is never called."""
+    from offrecord.measures.pairings import DEFAULT_PAIRING
+    from offrecord.measures.preparation import Variant
+    from offrecord.measuring import Means, measure_study
     from offrecord.study import load_study
 
-    loaded = load_study(study)
-    loaded.measure()
-    show_summary(loaded)
+    names = [part.strip() for part in measures.split(",")] if measures else []
+    means = Means(
+        embedder=embedder,
+        nli=nli,
+        judges=judges,
+        device=device,
+        pairings=pairings or (DEFAULT_PAIRING,),
+        variants=tuple(map(Variant, variants)) or (Variant.CLEAN,),
+        whole=whole,
+        seed=seed,
+        sheet=sheet,
+        coded=coded,
+    )
+    from offrecord.content.escapes import escaped
+
+    for done in measure_study(load_study(study), names, means):
+        click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from offrecord.records import Status
 from offrecord.study import Study
 
 
@@ -18,4 +19,12 @@ def show_summary(study: Study) -> None:
         click.echo(f"offrecord: left out {len(left_out)}:", err=True)
         for line in left_out:
             click.echo(f"  {escaped(line)}", err=True)
+    errors = study.transcript.filter(status=Status.ERROR)
+    if errors.height:
+        reason = str(errors["stop_reason"].fill_null("unknown").mode().sort()[0])
+        click.echo(
+            f"offrecord: {errors.height} requests came back as errors, most often: "
+            f"{escaped(reason)}",
+            err=True,
+        )
     print_summary(estimate_table(study.pairs))

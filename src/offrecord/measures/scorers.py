@@ -59,7 +59,7 @@ def stance_divergence() -> Scorer:
             for turn in _turns(record)
         ]
         known = [first != second for first, second in pairs if first and second]
-        return _share(known, planned=len(pairs))
+        return _share(known, f"{spoken} and {other}", planned=len(pairs))
 
     return score
 
@@ -86,7 +86,8 @@ def survey_gap() -> Scorer:
                 one, two = first.get(item), second.get(item)
                 if one is not None and two is not None:
                     gaps.append(abs(one - two))
-        return _share(gaps, planned=len(_turns(record)) * len(record["items"]))
+        planned = len(_turns(record)) * len(record["items"])
+        return _share(gaps, f"{spoken} and {other}", planned=planned)
 
     return score
 
@@ -104,9 +105,9 @@ def _texts(record: Mapping[str, Any], form: Form) -> dict[tuple[int, str], str]:
 
 
 def _compared(record: Mapping[str, Any]) -> tuple[str, str]:
-    """The spoken channel and the first of the others; no name where there is none."""
-    spoken, *others = record["channels"]
-    return spoken, others[0] if others else ""
+    """The two channels compared; no name where there is no second one."""
+    spoken, *other = record["compared"]
+    return spoken, other[0] if other else ""
 
 
 def _turns(record: Mapping[str, Any]) -> list[int]:
@@ -119,14 +120,14 @@ def _turns(record: Mapping[str, Any]) -> list[int]:
     ]
 
 
-def _share(values: list[bool] | list[int], planned: int) -> Score:
+def _share(values: list[bool] | list[int], between: str, *, planned: int) -> Score:
     missing = planned - len(values)
     if not values:
         return _unscored(f"all {planned} pairs are missing")
     mean = float(np.mean(values))
     return Score(
         value=mean,
-        explanation=f"{len(values)} pairs, {missing} missing of {planned} planned",
+        explanation=f"{between}: {len(values)} pairs, {missing} missing of {planned}",
         metadata={"pairs": len(values), "missing": missing, "planned": planned},
     )
 

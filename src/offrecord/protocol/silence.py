@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from offrecord.protocol.debate import Debate
 from offrecord.records import OffrecordError
 
 
 class Silence:
-    """Stops an eval in which debate after debate gets nothing but errors.
+    """Keeps debates in which nothing but errors came back from counting as held.
 
-    One such debate is a result. Several in a row are a fault of the study, an option
-    that the model refuses or an outage, and would use up every run of the design.
+    Such a debate says nothing about anyone: it is an attempt that did not end by
+    itself, and is held again when the study is resumed. Several in a row are a fault of
+    the study, a key, an option that the model refuses or an outage: those that follow
+    are then not begun.
     """
 
     def __init__(self, limit: int = 3) -> None:
         self._limit = limit
         self._count = 0
+        self._why = ""
 
-    def watch(self, debate: Debate) -> None:
-        """Count a debate that has ended.
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Surround the holding of one debate.
 
         Raises:
-            OffrecordError: If it is the last of `limit` in a row without any reply. It
-                is then no result, and is held again when the study is resumed.
+            OffrecordError: Before it is begun, if the last ones were all silent.
         """
-        errors = {output.reply.error for output in debate.outputs}
-        self._count = 0 if None in errors else self._count + 1
         if self._count >= self._limit:
             raise OffrecordError(
-                f"{self._limit} debates in a row got nothing but errors "
-                f"({', '.join(sorted(e for e in errors if e))}): mend the cause, then "
-                "run again to go on"
+                f"the last {self._limit} debates got nothing but errors ({self._why}): "
+                "mend the cause, then run again to go on"
             )
+        try:
+            yield
+        except Exception as error:
+            self._count += 1
+            self._why = self._why or type(error).__name__
+            raise
+        self._count = 0
+
+    def check(self, debate: Debate) -> None:
+        """Refuse a debate in which nothing came back.
+
+        Raises:
+            OffrecordError: With the errors that came instead.
+        """
+        errors = {output.reply.error for output in debate.outputs}
+        if None not in errors:
+            self._why = ", ".join(sorted(str(error) for error in errors))
+            raise OffrecordError(f"nothing but errors came back ({self._why})")

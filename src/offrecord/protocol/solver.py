@@ -26,7 +26,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, LimitExceededError, span
 
-from offrecord.protocol.channel import find_channel
+from offrecord.protocol.channel import Channel, find_channel
 from offrecord.protocol.dataset import case_of
 from offrecord.protocol.debate import (
     Ask,
@@ -98,8 +98,9 @@ def debate_turns(
             intervention=case.intervention,
         )
 
-        debate = await hold_debate(script, asker(models), _turn_span)
-        silent.watch(debate)
+        with silent.watched():
+            debate = await hold_debate(script, asker(models), _turn_span)
+            silent.check(debate)
         conclude(state, script, debate)
         return state
 
@@ -245,6 +246,16 @@ def _last_words(messages: Sequence[ChatMessage]) -> ModelOutput:
     return ModelOutput.from_content(model="offrecord", content=text)
 
 
+def _compared(channels: Sequence[Channel]) -> list[str]:
+    """The spoken channel and the one a log's scores compare with it, if any.
+
+    That is the first one to which no one listens, or else the second.
+    """
+    spoken, *others = channels
+    silent = [channel for channel in others if not channel.spoken]
+    return [channel.id for channel in (spoken, *(silent or others)[:1])]
+
+
 def _record(script: Script, debate: Debate) -> dict[str, Any]:
     """What scorers need: a log that is scored again has no debate at hand."""
     return {
@@ -254,6 +265,7 @@ def _record(script: Script, debate: Debate) -> dict[str, Any]:
         "labels": list(script.scenario.labels),
         "partner_side": script.scenario.partner_side,
         "channels": [channel.id for channel in script.channels],
+        "compared": _compared(script.channels),
         "items": [item.id for item in script.scenario.instrument.items],
         "scale": [script.scenario.instrument.low, script.scenario.instrument.high],
         "outputs": [

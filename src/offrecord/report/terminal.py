@@ -20,7 +20,8 @@ from offrecord.content.escapes import escaped
 from offrecord.estimates.rates import share
 
 CAPTION: Final = (
-    "Percentage points; public and off record: share on the partner's side. "
+    "Percentage points; public and off record: share on the partner's side (in the "
+    "partner's own rows that is its own side). "
     "Divergence ± standard error for new runs of these cells (none where no two runs "
     "differ, which is not certainty); it is accommodating "
     "(only the public stance is on that side) plus reversing (only the other is). "
@@ -42,6 +43,8 @@ _HEADINGS: Final = {
     "accommodating": "accommo-\ndating",
     "audience_effect": "audience\neffect",
 }
+_NO_ERROR: Final = 5e-5
+"""What would be shown as 0.00 points."""
 _UNDEFINED: Final = "–"
 _NARROWEST: Final = 8  # characters of a key before it folds
 _ANY_WIDTH: Final = 1000
@@ -64,12 +67,16 @@ def summary_table(
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=0,
     )
     for key in varying:
         table.add_column(visible(key), overflow="fold", min_width=_NARROWEST)
+    # With several channels beside the spoken one, a row says which it is about.
+    headings = _HEADINGS | (
+        {"off_record": "other\nchannel"} if "channel" in keys else {}
+    )
     for name in columns:
-        table.add_column(Text(_HEADINGS.get(name, name)), justify="right", no_wrap=True)
+        table.add_column(Text(headings.get(name, name)), justify="right", no_wrap=True)
     for row in rows:
         figures = _figures(row)
         table.add_row(
@@ -122,7 +129,7 @@ def _figures(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _error(value: float) -> str:
     """No error is shown where no two runs differ: zero would claim certainty."""
-    return "" if value == 0 else f" ±{_points(value, 2)}"
+    return "" if value < _NO_ERROR else f" ±{_points(value, 2)}"
 
 
 def _points(value: float, digits: int = 1) -> str:

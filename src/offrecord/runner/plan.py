@@ -16,6 +16,7 @@ from offrecord.protocol.history import Spoken
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import Cell, Form
 from offrecord.runner.resolve import (
+    announcement,
     calls_per_run,
     content_of,
     planned_runs,
@@ -129,6 +130,8 @@ def show_plan(
         OffrecordError: If the design is wrong.
     """
     design = resolve_design(file, flags, options, out)
+    if out is not None:
+        click.echo(announcement(design, out, planned_runs(design)))
     if design.on:
         _show_replay(design)
         return

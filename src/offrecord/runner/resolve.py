@@ -8,10 +8,12 @@ from typing import Any
 
 from offrecord.protocol.design import Design, cases, read_design
 from offrecord.protocol.merge import grown_design, new_design
+from offrecord.records import OffrecordError
 from offrecord.replays import replay_content, replayed_runs
 from offrecord.runner.options import refuse_secrets, split_options
 from offrecord.study import load_study
 from offrecord.transcript.folder import design_content, existing_design
+from offrecord.transcript.store import TRANSCRIPT_FILE
 
 
 def resolve_design(
@@ -39,6 +41,10 @@ def resolve_design(
     old = existing_design(out) if out else None
     if old is not None:
         return grown_design(old, {**fields, **flags})
+    if out is not None and not (file or flags):
+        raise OffrecordError(
+            f"no study at {out}: to begin one, give --model and what it is to hold"
+        )
     on = flags.get("on") or fields.get("on")
     if on:
         # A replay has its source's rounds, one run of each and no surveys.
@@ -56,6 +62,24 @@ def planned_runs(design: Design) -> int:
     if design.on:
         return len(replayed_runs(design)) * len(design.models)
     return len(cases(design)) * design.runs * len(design.models)
+
+
+def announcement(design: Design, out: Path | None, planned: int) -> str:
+    """How much a design asks for, and how much of it is already in.
+
+    Args:
+        design: The design.
+        out: The study's folder, if there is one.
+        planned: The runs of the design.
+    """
+    held = 0
+    if out is not None and (out / TRANSCRIPT_FILE).is_file():
+        held = load_study(out).ended_runs
+    left = max(planned - held, 0)
+    return (
+        f"offrecord: {planned} runs, {held} of them in, {left} to go: up to "
+        f"{left * calls_per_run(design):,} calls"
+    )
 
 
 def content_of(design: Design) -> dict[str, str]:

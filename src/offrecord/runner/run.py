@@ -21,7 +21,7 @@ from offrecord.records import OffrecordError
 from offrecord.runner.options import split_options
 from offrecord.runner.preflight import open_models
 from offrecord.runner.resolve import (
-    calls_per_run,
+    announcement,
     content_of,
     planned_runs,
     resolve_design,
@@ -42,6 +42,8 @@ _ALWAYS: Final = (
     "--no-retry-immediate",
     "--retry-attempts",
     "1",
+    # A debate that failed is held again at the next call; the others go on meanwhile.
+    "--continue-on-fail",
 )
 
 
@@ -74,7 +76,7 @@ def run_study(
     open_models(design, (*design.options, *options))
     with locked(out):
         facts = save_design(out, design, content_of(design))
-        click.echo(_announcement(design, planned, out), err=True)
+        click.echo(announcement(design, out, planned), err=True)
         code = _eval_set(design, options, out, str(facts["argument"]))
         logs = out / LOGS_FOLDER
         if not logs.is_dir() or not any(logs.rglob("*.eval")):
@@ -82,15 +84,14 @@ def run_study(
                 f"no debate came back (inspect eval-set ended with code {code}): see "
                 "its message above"
             )
-        study = land(out, import_inspect(logs, out.resolve().name))
+        try:
+            imported = import_inspect(logs, out.resolve().name)
+        except OffrecordError:
+            raise OffrecordError(
+                f"no debate has ended yet: resume with: offrecord run --out {out}"
+            ) from None
+        study = land(out, imported)
     return Finished(study, study.ended_runs, planned)
-
-
-def _announcement(design: Design, runs: int, out: Path) -> str:
-    return (
-        f"offrecord: {runs} runs of {len(design.models)} models, up to "
-        f"{runs * calls_per_run(design)} calls, less what {out} already holds"
-    )
 
 
 def _eval_set(design: Design, options: Sequence[str], out: Path, argument: str) -> int:

@@ -6,7 +6,7 @@ their request carried; every other model call in a log (a judge's, say) has none
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +30,7 @@ from offrecord.records import (
     Stamp,
     digest,
 )
-from offrecord.transcript.inspect_calls import read_call
+from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
 
@@ -140,12 +140,7 @@ def _read_sample(
     if not isinstance(meta, Mapping):
         raise OffrecordError("not a debate")
     _check_asked(gathering, meta)
-    rows = [
-        row
-        for event in sample.events
-        if isinstance(event, ModelEvent)
-        and (row := _row(gathering, event, meta)) is not None
-    ]
+    rows = list(_rows(gathering, sample, meta))
     if not rows:
         return []
     gathering.seen.add(uuid)
@@ -185,15 +180,29 @@ def _check_asked(gathering: _Gathering, meta: Mapping[str, Any]) -> None:
     known.update(meta["content"])
 
 
-def _row(
-    gathering: _Gathering, event: ModelEvent, meta: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """One model call as a row; nothing if it carries no stamp of ours."""
-    call = read_call(event)
-    if call is None:
-        return None
-    instrument = _instrument(gathering, call.stamp, call.frame, meta)
-    return {"study": gathering.study, "instrument": instrument, **call.row}
+def _rows(
+    gathering: _Gathering, sample: EvalSample, meta: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """One row per request of a sample.
+
+    Some providers leave one model call in the log for every try: the last one is what
+    came back, and those before it are its transport retries.
+    """
+    calls: dict[str, list[Call]] = {}
+    for event in sample.events:
+        call = read_call(event) if isinstance(event, ModelEvent) else None
+        if call is not None:
+            calls.setdefault(digest(call.stamp.as_dict()), []).append(call)
+    for tries in calls.values():
+        *_, last = tries
+        retries = max(last.row["transport_retries"], len(tries) - 1)
+        yield {
+            **last.row,
+            "study": gathering.study,
+            "instrument": _instrument(gathering, last.stamp, last.frame, meta),
+            "transport_retries": retries,
+            "started": min(call.row["started"] for call in tries),
+        }
 
 
 def _instrument(

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from offrecord.records import OffrecordError
-from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
 STUDY_FILE: Final = "study.json"
@@ -71,11 +71,16 @@ def read_transcript(study: Path) -> pl.DataFrame:
         )
     try:
         declared = pl.Schema(TRANSCRIPT_SCHEMA)
-        return transcript.select(declared.names()).cast(declared)
+        transcript = transcript.select(declared.names()).cast(declared)
     except pl.exceptions.PolarsError as error:
         raise OffrecordError(
             f"{study / TRANSCRIPT_FILE}: {_line(error)}; import it again"
         ) from None
+    if transcript.select(ROW_KEY).is_duplicated().any():
+        raise OffrecordError(
+            f"{study / TRANSCRIPT_FILE}: two rows for one output; import it again"
+        )
+    return transcript
 
 
 def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:

@@ -1,0 +1,74 @@
+"""`offrecord measure`: nothing is lost, and what is not measured is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from offrecord import load_study
+from offrecord.measuring import MEASURES, Means, measure_study
+from offrecord.records import OffrecordError
+from tests.test_inspect import offrecord, run_small
+
+
+@pytest.fixture(scope="module")
+def messy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with damaged, missing and empty texts."""
+    out = tmp_path_factory.mktemp("measuring") / "messy"
+    run_small(
+        *(out, "--model", "simulated/messy", "--condition", "alignment-future"),
+        *("--runs", "6"),
+    )
+    return out
+
+
+def test_damaged_and_missing_texts_are_counted_and_none_is_lost(messy: Path) -> None:
+    study = load_study(messy)
+    before = study.transcript
+    done = measure_study(study, ["stance", "survey", "attribution", "markers"], Means())
+    assert all(entry.measured for entry in done)
+    utterances = before.filter(form="utterance")
+    assert (utterances["status"] != "ok").any()  # the study is messy indeed
+    lexical = pl.read_parquet(messy / "measures/attribution-lexical.parquet")
+    said = lexical.filter(source="text")
+    assert said.height == utterances.height
+    assert (said["code"].is_null() == ~said["status"].is_in(["ok", "truncated"])).all()
+    markers = pl.read_parquet(messy / "measures/markers.parquet")
+    assert markers.height == utterances.height
+    gaps = pl.read_parquet(messy / "measures/survey-items.parquet")
+    planned = 12 * 4 * 15  # runs, turns, items
+    assert gaps.height == planned
+    assert 0 < gaps["gap"].null_count() < planned
+    silent = gaps.filter(pl.col("gap").is_null())
+    why = silent.select(pl.coalesce("public_reason", "other_reason")).to_series()
+    assert why.null_count() == 0
+    assert load_study(messy).transcript.equals(before)
+
+
+def test_what_cannot_be_measured_is_said_and_the_rest_is(messy: Path) -> None:
+    done = offrecord(
+        *("measure", str(messy), "--measures", "entailment,markers"),
+        *("--nli", str(messy / "no-such-model")),
+    )
+    assert "markers of" in done.stdout
+    assert done.stderr.startswith("entailment   not measured: ")
+    assert done.stderr.count("\n") == 1
+    stated = load_study(messy).facts["measured"]
+    assert stated["entailment"]["measured"] is False
+    assert stated["markers"]["measured"] is True
+    table = pl.read_parquet(messy / "measures/entailment.parquet")
+    assert table.height == 12 * 4
+    assert table["reason"].str.starts_with("not measured").all()
+
+
+def test_unknown_names_are_refused(messy: Path) -> None:
+    study = load_study(messy)
+    with pytest.raises(OffrecordError, match="no measure 'mood': use any of stance"):
+        measure_study(study, ["mood"], Means())
+    with pytest.raises(OffrecordError, match="no pairing 'x': use any of channels"):
+        measure_study(study, ["stance"], Means(pairings=("x",)))
+    assert list(MEASURES) == [
+        *("stance", "survey", "similarity", "entailment", "attribution", "markers"),
+    ]
