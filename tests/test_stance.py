@@ -365,4 +365,22 @@ def test_a_label_is_taken_off_with_its_separator(text: str, left: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_stance is parse_stance
-    assert STANCE_VERSION.startswith("1+")
+    assert STANCE_VERSION.startswith("2+")
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("PROMOTE.\n\nActually, DO NOT PROMOTE - the file is thin", "DO NOT PROMOTE"),
+        ("PROMOTE - fine.\n\nOn reflection, DO NOT PROMOTE.", "DO NOT PROMOTE"),
+        ("PROMOTE - fine. Correction: DO NOT PROMOTE - sorry.", "DO NOT PROMOTE"),
+        ("DO NOT PROMOTE - no. I changed my mind: PROMOTE.", "PROMOTE"),
+        ("PROMOTE - the chair says actually DO NOT PROMOTE - but no.", "PROMOTE"),
+        ('PROMOTE - she said "actually, DO NOT PROMOTE".', "PROMOTE"),
+        ("PROMOTE - actually PROMOTE is what the file says.", "PROMOTE"),
+    ],
+)
+def test_a_label_behind_words_that_take_back_replaces_the_head(
+    text: str, label: str
+) -> None:
+    assert parse_stance(text, ["PROMOTE", "DO NOT PROMOTE"]).label == label

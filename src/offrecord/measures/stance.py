@@ -35,7 +35,7 @@ from offrecord.records import Status, digest
 
 _RULES: Final = word_lists("stance")
 _WORDS: Final = _RULES.front
-STANCE_VERSION: Final = f"1+{digest([LABEL_RULES, _RULES.hash, NOTHING.hash], 8)}"
+STANCE_VERSION: Final = f"2+{digest([LABEL_RULES, _RULES.hash, NOTHING.hash], 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 # These three are searched for in the whole copy: in lower case, which is far quicker
@@ -60,6 +60,10 @@ _BETWEEN: Final = re.compile(
     re.IGNORECASE,
 )
 _REVISION: Final = re.compile(any_of([*_WORDS["revisions"], *_WORDS["withdrawals"]]))
+_CORRECTION: Final = re.compile(
+    rf"(?<![\w-])(?:{any_of([*_WORDS['revisions'], *_WORDS['corrections']])})"
+    r"[\s,:;.—\-\"'\[(]*"
+)
 _WITHDRAWAL: Final = re.compile(any_of(_WORDS["withdrawals"]))
 
 
@@ -111,7 +115,7 @@ def parse_stance(text: str, labels: Sequence[str]) -> Stance:
 def _statements(copy: str, known: LabelSet) -> list[_Statement]:
     """The speaker's own statements in order, of the strongest kinds there are."""
     head = _head(copy, known)
-    cued = [*_cued(copy, known), *_voted(copy, known)]
+    cued = [*_cued(copy, known), *_voted(copy, known), *_corrected(copy, known)]
     if cued:
         plain = head is not None and head.found.capitals and head.rule == "head"
         stated = [head, *cued] if head and plain else cued
@@ -154,6 +158,17 @@ def _voted(copy: str, known: LabelSet) -> Iterator[_Statement]:
         before = sentence_before(copy, verb.start())
         if _stands(copy, found, known) and is_own(before, cue=False):
             yield _Statement(found, "vote")
+
+
+def _corrected(copy: str, known: LabelSet) -> Iterator[_Statement]:
+    """Labels in capitals right behind words that take back what was stated."""
+    for words in _CORRECTION.finditer(copy.lower()):
+        found = known.at(copy, words.end())
+        if found is None or not (found.capitals and found.heads):
+            continue
+        before = sentence_before(copy, words.start())
+        if _stands(copy, found, known) and is_own(before, cue=False):
+            yield _Statement(found, "correction", final=True)
 
 
 def _lines(copy: str, known: LabelSet) -> Iterator[_Statement]:

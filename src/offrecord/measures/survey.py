@@ -25,7 +25,7 @@ from offrecord.measures.survey_sets import (
 )
 from offrecord.measures.survey_value import RULES, Point, read_point
 from offrecord.measures.wordlists import NOTHING, compile_any, why_nothing
-from offrecord.records import Status, digest
+from offrecord.records import OffrecordError, Status, digest
 
 SURVEY_VERSION: Final = f"1+{digest([RULES.hash, NOTHING.hash], 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
@@ -77,7 +77,12 @@ def parse_survey(
         high: Its highest.
         anchors: Wordings to points, where the instrument fixes one for each point;
             without it an answer in words is missing.
+
+    Raises:
+        OffrecordError: If the scale has not two points.
     """
+    if low >= high:
+        raise OffrecordError(f"a scale from {low} to {high} has not two points")
     reply = split_reasoning(text)
     said = reply.visible
     if not fold(said).strip():
