@@ -154,6 +154,16 @@ def test_the_test_counts_the_ways_to_deal_the_draws() -> None:
     assert cell.p == pytest.approx(2 / 6)
 
 
+def test_the_committed_draw_stays_public() -> None:
+    # Public 1 1 0, the first committed, other 0 0, D* 1/3. Of the four others two stay
+    # public; the 1 is among them in half of the ways, else D* is below zero. If the
+    # committed draw could move, 4 of 10 ways would be as far out.
+    found = floor_test(turns_with_shadows(([1, 1, 0], [0, 0])), rng())
+    assert found.p == pytest.approx(1 / 2)
+    moved = floor_test(turns_with_shadows(([1, 1, 0], [0, 0]), held=False), rng())
+    assert moved.p == pytest.approx(4 / 10)
+
+
 def test_drawn_arrangements_agree_with_counted_ones() -> None:
     generator = rng()
     units: list[Unit] = [

@@ -150,6 +150,9 @@ def test_persistence_by_hand() -> None:
 def test_a_missing_turn_joins_no_neighbours() -> None:
     [*_, overall] = persistence(turns([[1, NAN, 1]]))
     assert overall.turns == 0
+    absent = turns([[1, 0, 1]])
+    [*_, overall] = persistence(absent.where(absent.rounds != 2))
+    assert overall.turns == 0
 
 
 def test_planted_persistence_comes_back() -> None:

@@ -77,6 +77,19 @@ def test_what_strata_differ_by_is_no_difference_of_groups() -> None:
     assert found.p == 1
 
 
+def test_unlike_shares_of_strata_do_not_shift_the_test_by_hand() -> None:
+    # Stratum 1 has A 0 against B 1 1 0, stratum 2 A 0 0 0 against B 0. About their
+    # stratum's mean A's run is at -1/2, and all others at +-1/2: nothing is seen.
+    found = label_test(
+        np.array([0.0, 1, 1, 0, 0, 0, 0, 0]),
+        np.arange(8),
+        np.array([1, 1, 1, 1, 2, 2, 2, 2]),
+        np.array([True, False, False, False, True, True, True, False]),
+        rng(),
+    )
+    assert found.p == 1
+
+
 def test_turns_of_a_run_move_together() -> None:
     # One run against one has two arrangements, however many turns there are.
     assert compare(np.ones((1, 1, 500)), np.zeros((1, 1, 500)), rng()).p == 1
@@ -230,6 +243,11 @@ def test_max_t_by_hand() -> None:
     drawn = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
     assert max_t(np.array([3.0, 1.0]), drawn) == pytest.approx([1 / 5, 1])
     assert max_t(np.array([1.0, NAN]), drawn) == pytest.approx([1, NAN], nan_ok=True)
+
+
+def test_max_t_is_not_ruled_by_the_noisiest_test() -> None:
+    drawn = np.array([[1.0, 10], [1, -10], [-1, 10], [-1, -10]])
+    assert max_t(np.array([3.0, 5.0]), drawn) == pytest.approx([1 / 5, 1])
 
 
 def test_max_t_loses_less_than_holm_where_tests_go_together() -> None:
