@@ -86,7 +86,7 @@ class SentenceEncoder:
         return self._model.tokenizer
 
     def pieces(self, texts: Sequence[str]) -> list[list[Piece]]:
-        """Part each text at word ends into pieces that fit the window."""
+        """Part each text at blanks into pieces that fit the window."""
         encoded = self._tokenizer(
             list(texts), add_special_tokens=False, truncation=False, verbose=False
         )
@@ -95,7 +95,7 @@ class SentenceEncoder:
         return [
             [Piece(text, len(ids) + special)]
             if len(ids) <= room
-            else _parted(text, encoded.encodings[index], room, special)
+            else _parted(text, encoded.encodings[index].offsets, room, special)
             for index, (text, ids) in enumerate(
                 zip(texts, encoded["input_ids"], strict=True)
             )
@@ -113,20 +113,15 @@ class SentenceEncoder:
 
 
 def _parted(
-    text: str,
-    encoding: Any,  # noqa: ANN401
-    room: int,
-    special: int,
+    text: str, spans: Sequence[tuple[int, int]], room: int, special: int
 ) -> list[Piece]:
-    """Pieces of at most `room` tokens; a word longer than that is parted inside."""
-    words, spans = encoding.word_ids, encoding.offsets
+    """Pieces of at most `room` tokens; what no blank parts is parted inside."""
     pieces, start = [], 0
     while start < len(spans):
-        end = min(start + room, len(spans))
-        while end < len(spans) and end > start and words[end] == words[end - 1]:
+        end = limit = min(start + room, len(spans))
+        while start < end < len(spans) and spans[end][0] == spans[end - 1][1]:
             end -= 1
-        if end == start:
-            end = start + room
+        end = end if end > start else limit
         piece = text[spans[start][0] : spans[end - 1][1]]
         pieces.append(Piece(piece, end - start + special))
         start = end

@@ -29,7 +29,7 @@ VECTORS_FOLDER: Final = "measures/cache/vectors"
 
 _LOG: Final = logging.getLogger(__name__)
 _BLOCK: Final = 1024  # texts per file: what an interruption costs at most
-_BATCH: Final = 16
+_BATCH: Final = 32
 _KEPT: Final = {
     "key": pl.String,  # the hash of a text
     "tokens": pl.Int32,
