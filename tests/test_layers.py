@@ -26,14 +26,15 @@ FLOW = [
 # Beside the flow: what each may import of the package.
 BESIDE = {
     "providers": {"records", "content"},
-    "study": {"records", "transcript", "measures"},
+    "study": {"records", "protocol", "transcript", "measures"},
     "replays": {"records", "content", "scenarios", "protocol", "transcript"},
     "measuring": {*FLOW[:7], "study", "providers"},
-    "runner": {*FLOW[:5], "study", "replays"},
+    "estimating": {*FLOW[:7], "study", "measuring"},
+    "runner": {*FLOW[:7], "study", "replays"},
     "task": {"measures", "protocol", "transcript", "replays"},
     "_registry": {"task", "providers"},
     "__main__": {"cli"},
-    "cli": {*FLOW, "runner", "study", "measuring", "providers"},
+    "cli": {*FLOW, "runner", "study", "measuring", "estimating", "providers"},
 }
 # Modules of the flow that may know Inspect: the adapters.
 ADAPTERS = {

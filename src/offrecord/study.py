@@ -15,6 +15,7 @@ import polars as pl
 
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import measure_stances, measure_surveys
+from offrecord.protocol.design import Design, read_design
 from offrecord.records import OffrecordError
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.measured import measured
@@ -61,6 +62,15 @@ class Study:
     def pairs(self) -> pl.DataFrame:
         """One row per planned pair of channels (see `stance_pairs`)."""
         return stance_pairs(self.transcript, self.stances, self.facts)
+
+    @cached_property
+    def design(self) -> Design:
+        """What was asked for; a study that was imported has none.
+
+        Raises:
+            OffrecordError: If there is no design.
+        """
+        return read_design(self.path / DESIGN_FILE)
 
     def measure(self) -> None:
         """Parse stances and surveys, where that is not done for these rows yet."""

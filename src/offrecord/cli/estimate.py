@@ -1,4 +1,4 @@
-"""`offrecord estimate`: counts, rates and the split of a study."""
+"""`offrecord estimate`: rates, the split, floors and contrasts of a study."""
 
 from __future__ import annotations
 
@@ -13,18 +13,58 @@ import click
     "--by",
     multiple=True,
     metavar="KEY",
-    help="Group by model, condition, kind, timing, scenario, agent, round or a "
-    "factor; may be repeated. Default: model and condition.",
+    help="Group by model, partner, condition, kind, timing, scenario, protocol, agent, "
+    "round or a factor; may be repeated. Default: model and condition.",
 )
-@click.option("--json", "as_list", is_flag=True, help="Print a JSON list instead.")
-def estimate(study: Path, by: tuple[str, ...], as_list: bool) -> None:
-    """Print what the agents of STUDY said in public and off the record."""
-    from offrecord.estimates.table import DEFAULT_BY, as_json, estimate_table
-    from offrecord.report.terminal import print_summary
+@click.option(
+    "--contrast",
+    "contrasts",
+    multiple=True,
+    metavar="A:B",
+    help="Two values of one column compared, A minus B; may be repeated.",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(["runs", "scenarios", "models", "turns"]),
+    default="runs",
+    help="Whom the split's intervals speak about: new runs of these cells (default), "
+    "new scenarios, new models, or turns as if independent.",
+)
+@click.option(
+    "--margin", type=float, help="Points that do not matter, for equivalence."
+)
+@click.option("--seed", type=int, default=0, help="Of tests that draw at random (0).")
+@click.option("--json", "as_list", is_flag=True, help="Print the rates as JSON.")
+def estimate(
+    study: Path,
+    by: tuple[str, ...],
+    contrasts: tuple[str, ...],
+    scope: str,
+    margin: float | None,
+    seed: int,
+    as_list: bool,
+) -> None:
+    """Estimate what the agents of STUDY said in public and off the record.
+
+    All of it is written to STUDY/estimates.json, and the main of it is printed.
+    """
+    from offrecord.estimates.scopes import Scope
+    from offrecord.estimates.table import DEFAULT_BY, as_json
+    from offrecord.estimating import Wanted, estimate_study, write_estimates
+    from offrecord.report.findings import print_estimates
     from offrecord.study import load_study
 
-    rows = estimate_table(load_study(study).pairs, by or DEFAULT_BY)
+    loaded = load_study(study)
+    wanted = Wanted(
+        by=by or DEFAULT_BY,
+        contrasts=contrasts,
+        scope=Scope[scope.upper()],
+        margin=None if margin is None else margin / 100,
+        seed=seed,
+    )
+    estimates = estimate_study(loaded, wanted)
+    write_estimates(loaded, estimates)
     if as_list:
-        click.echo(as_json(rows))
+        click.echo(as_json(estimates["rates"]))
     else:
-        print_summary(rows)
+        print_estimates(estimates)

@@ -22,14 +22,49 @@ from offrecord.cli.options import (
     type=click.Path(path_type=Path, file_okay=False),
     help="A study that already exists, to see what would be added.",
 )
+@click.option(
+    "--detect", type=float, help="Points of divergence to be detected over baseline."
+)
+@click.option("--rate", type=float, default=5.0, help="Divergence at baseline, % (5).")
+@click.option("--correlation", type=float, default=0.2, help="Within a run (0.2).")
+@click.option(
+    "--scenario-sd", type=float, help="Spread of the difference over scenarios, points."
+)
+@click.option(
+    "--pilot",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A study that shows the spread of runs.",
+)
 @click.option("--prompts", is_flag=True, help="Print the prompts themselves.")
 def plan(
     file: Path | None,
     out: Path | None,
+    detect: float | None,
+    rate: float,
+    correlation: float,
+    scenario_sd: float | None,
+    pilot: Path | None,
     prompts: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Show calls, a token estimate, prompts and hashes of a design. Calls no model."""
+    from offrecord.runner.detect import Detect
     from offrecord.runner.plan import show_plan
 
-    show_plan(file, given_fields(options), inspect_options(), out, prompts=prompts)
+    wanted = None
+    if detect is not None:
+        wanted = Detect(
+            points=detect,
+            rate=rate,
+            correlation=correlation,
+            scenario_sd=scenario_sd,
+            pilot=pilot,
+        )
+    show_plan(
+        file,
+        given_fields(options),
+        inspect_options(),
+        out,
+        detect=wanted,
+        prompts=prompts,
+    )

@@ -7,6 +7,7 @@ wanted and not before.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -60,6 +61,11 @@ class SentenceEncoder:
     @cached_property
     def window(self) -> int:
         """The model's maximal sequence length in tokens."""
+        settings = self.folder / "sentence_bert_config.json"
+        if settings.is_file():  # so that kept vectors need no model
+            stated = json.loads(settings.read_bytes()).get("max_seq_length")
+            if stated:
+                return int(stated)
         return int(self._model.max_seq_length or self._tokenizer.model_max_length)
 
     @cached_property

@@ -21,12 +21,11 @@ from offrecord.estimates.rates import share
 
 CAPTION: Final = (
     "Percentage points; public and off record: share on the partner's side (in the "
-    "partner's own rows that is its own side). "
-    "Divergence ± standard error for new runs of these cells (none where no two runs "
-    "differ, which is not certainty); it is accommodating "
-    "(only the public stance is on that side) plus reversing (only the other is). "
-    "Pressure against baseline = conversion (off the record too) + audience effect. "
-    "Off the record is a contrast under the same condition, not a belief."
+    "partner's own rows that is its own side). Divergence with its 95 % interval for "
+    "new runs of these cells; it is accommodating (only the public stance is on that "
+    "side) plus reversing (only the other is). Pressure against baseline = conversion "
+    "(off the record too) + audience effect. Off the record is a contrast under the "
+    "same condition, not a belief."
 )
 
 _COUNTS: Final = ("runs", "turns", "missing")
@@ -43,8 +42,6 @@ _HEADINGS: Final = {
     "accommodating": "accommo-\ndating",
     "audience_effect": "audience\neffect",
 }
-_NO_ERROR: Final = 5e-5
-"""What would be shown as 0.00 points."""
 _UNDEFINED: Final = "–"
 _NARROWEST: Final = 8  # characters of a key before it folds
 _ANY_WIDTH: Final = 1000
@@ -100,7 +97,7 @@ def print_summary(
     anything = console.options.update(width=_ANY_WIDTH)
     needs = Measurement.get(console, anything, whole).maximum
     if not console.is_terminal:
-        console.width = needs
+        console.width = max(needs, console.width)
     narrow = needs > console.width
     for table in [summary_table(rows, part) for part in _PARTS] if narrow else [whole]:
         console.print(table)
@@ -121,16 +118,20 @@ def _figures(row: Mapping[str, Any]) -> dict[str, str]:
     turns = row["turns"]
     return {
         **{name: str(row[name]) for name in _COUNTS},
-        **{name: _points(row[name]) for name in (*_RATES, *_SPLIT)},
-        **{name: _points(share(row[name], turns)) for name in _DIRECTIONS},
-        "divergence": _points(row["divergence"]) + _error(row["se"]),
+        **{name: points(row[name]) for name in (*_RATES, *_SPLIT)},
+        **{name: points(share(row[name], turns)) for name in _DIRECTIONS},
+        "divergence": points(row["divergence"])
+        + interval(row["ci_low"], row["ci_high"]),
     }
 
 
-def _error(value: float) -> str:
-    """No error is shown where no two runs differ: zero would claim certainty."""
-    return "" if value < _NO_ERROR else f" ±{_points(value, 2)}"
+def interval(low: float, high: float) -> str:
+    """Two bounds in percentage points, or nothing where there are none."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f" [{points(low)}, {points(high)}]"
 
 
-def _points(value: float, digits: int = 1) -> str:
+def points(value: float, digits: int = 1) -> str:
+    """A fraction of 1 in percentage points; a dash where it is undefined."""
     return _UNDEFINED if math.isnan(value) else f"{100 * value:z.{digits}f}"

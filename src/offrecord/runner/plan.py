@@ -15,6 +15,7 @@ from offrecord.protocol.design import Case, Design, cases
 from offrecord.protocol.history import Spoken
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import Cell, Form
+from offrecord.runner.detect import Detect, detection_lines
 from offrecord.runner.resolve import (
     announcement,
     calls_per_run,
@@ -115,6 +116,7 @@ def show_plan(
     options: Sequence[str],
     out: Path | None,
     *,
+    detect: Detect | None,
     prompts: bool,
 ) -> None:
     """Print the plan of a design.
@@ -124,6 +126,7 @@ def show_plan(
         flags: Design fields given on the command line.
         options: Options for `inspect eval-set`.
         out: An existing study, to see what it would become.
+        detect: What the design is to detect, if that is asked.
         prompts: Whether to print the prompts of one run's last turn.
 
     Raises:
@@ -156,17 +159,23 @@ def show_plan(
     )
     echo(f"tokens out  about {total_out:,}, reasoning not counted")
     echo(f"surveys     {'under a schema' if design.structured else 'free JSON'}")
+    for line in detection_lines(design, detect) if detect else ():
+        echo(line)
     echo("content")
     for name, stamp in content_of(design).items():
         echo(f"  {name}: {stamp}")
-    echo("prompts (hash of the first turn's requests)")
+    _show_hashes(design, planned)
+    if prompts:
+        _show_prompts(design, planned[0])
+
+
+def _show_hashes(design: Design, planned: Sequence[Case]) -> None:
+    click.echo("prompts (hash of the first turn's requests)")
     for case in planned:
         for request in sample_requests(sample_script(design, case)):
             if request.stamp.turn == 1 and request.stamp.draw == 0:
                 what = f"{request.stamp.channel} {request.stamp.form}"
-                echo(f"  {case.id} {what}: {request.prompt_hash}")
-    if prompts:
-        _show_prompts(design, planned[0])
+                click.echo(f"  {case.id} {what}: {request.prompt_hash}")
 
 
 def _show_replay(design: Design) -> None:

@@ -1,0 +1,188 @@
+"""Every estimate of a study, as plain rows: what `estimates.json` holds.
+
+This stands beside the flow, as `study.py` does. It reads tables and calls estimators;
+it computes nothing, and neither does whoever reads the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from offrecord.estimates.channel_gap import channel_gap_rows
+from offrecord.estimates.contrasts import contrast_rows
+from offrecord.estimates.groups import CONTEXT, group_keys, grouped
+from offrecord.estimates.heterogeneity import unlike_partners
+from offrecord.estimates.missingness import missingness, rate_ranges
+from offrecord.estimates.replayed import HISTORY, replay_contrast_rows
+from offrecord.estimates.rows import (
+    floor_rows,
+    heterogeneity_rows,
+    persistence_rows,
+    rank_rows,
+    scenario_rows,
+    survival_rows,
+)
+from offrecord.estimates.scopes import Scope
+from offrecord.estimates.splits import split_rows
+from offrecord.estimates.table import DEFAULT_BY, estimate_table
+from offrecord.estimating.measured import (
+    agreement_estimates,
+    attribution_estimates,
+    survey_estimates,
+    text_estimates,
+)
+from offrecord.measures.draws import stance_draws
+from offrecord.measures.pairs import factor_names
+from offrecord.records import OffrecordError
+from offrecord.study import Study
+from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.store import write_text
+
+ESTIMATES_FILE: Final = "estimates.json"
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be estimated."""
+
+    by: tuple[str, ...] = DEFAULT_BY
+    contrasts: tuple[str, ...] = ()
+    """Beside those that the study's design declares primary."""
+    scope: Scope = Scope.RUNS
+    """Whom the intervals of the split speak about."""
+    margin: float | None = None
+    """A difference that does not matter, as a fraction of 1."""
+    seed: int = 0
+
+
+def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
+    """Every estimate of a study.
+
+    Args:
+        study: The study.
+        wanted: Keys, contrasts, scope and seed.
+
+    Returns:
+        One entry per kind of estimate, rows of plain values; what is undefined is NaN,
+        and `reason` says why. `rates` are the rows that `estimate --json` prints.
+
+    Raises:
+        OffrecordError: If a key or a contrast is none of this study.
+    """
+    pairs, by = study.pairs, list(wanted.by)
+    rng = np.random.default_rng(wanted.seed)
+    draws = stance_draws(study.transcript, study.stances)
+    spoken = str(study.facts["channels"][0])
+    within = [key for key in by if key not in {"round"}]
+    return {
+        "by": by,
+        "scope": str(wanted.scope),
+        "seed": wanted.seed,
+        "runs": study.ended_runs,
+        "note": unlike_partners(pairs),
+        "measured": study.facts.get("measured", {}),
+        "rates": estimate_table(pairs, by),
+        "split": list(_split(pairs, by, wanted.scope)),
+        "gap": channel_gap_rows(pairs, by, rng),
+        "floor": floor_rows(draws, spoken, within, rng),
+        "missing": list(_missing(pairs, by)),
+        "persistence": persistence_rows(pairs, within),
+        "first_divergence": survival_rows(pairs, within),
+        "heterogeneity": heterogeneity_rows(pairs, within),
+        "ranks": rank_rows(pairs, within),
+        "scenarios": scenario_rows(pairs, within),
+        "contrasts": _contrasts(study, wanted, rng),
+        "surveys": list(survey_estimates(study, ["kind"], wanted.scope)),
+        "texts": list(text_estimates(study, within, wanted.scope)),
+        "attribution": list(attribution_estimates(study, by)),
+        "agreement": list(agreement_estimates(study)),
+    }
+
+
+def write_estimates(study: Study, estimates: Mapping[str, Any]) -> None:
+    """Write `estimates.json` whole: what is undefined is null.
+
+    Raises:
+        OffrecordError: If the study's folder cannot be written.
+    """
+    text = json.dumps(_plain(estimates), indent=1, allow_nan=False)
+    write_text(study.path / ESTIMATES_FILE, text + "\n")
+
+
+def _split(pairs: pl.DataFrame, by: Sequence[str], scope: Scope) -> Iterator[Any]:
+    for row in split_rows(pairs, by, scope):
+        for name, estimate in row.estimates.items():
+            yield {**row.keys, "estimate": name, **asdict(estimate)}
+
+
+def _missing(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[dict[str, Any]]:
+    values = pairs.with_columns(
+        pl.col("public", "other").cast(pl.Float64).fill_null(math.nan)
+    )
+    for named, group in grouped(values, group_keys(pairs, by)):
+        public, other = group["public"].to_numpy(), group["other"].to_numpy()
+        runs = group.unique("run")
+        found = missingness(public, other, int(runs["attempts"].sum()), runs.height)
+        ranges = rate_ranges(public, other)._asdict()
+        bounds = {
+            f"{rate}_{end}": getattr(limits, end)
+            for rate, limits in ranges.items()
+            for end in ("low", "high")
+        }
+        reasons = {
+            f"{side}_reasons": dict(
+                group.filter(pl.col(side).is_nan())[f"{side}_status"]
+                .value_counts(sort=True)
+                .iter_rows()
+            )
+            for side in ("public", "other")
+        }
+        yield {**named, **found._asdict(), **bounds, **reasons}
+
+
+def _contrasts(study: Study, wanted: Wanted, rng: np.random.Generator) -> Rows:
+    declared: tuple[str, ...] = ()
+    if (study.path / DESIGN_FILE).is_file():
+        declared = study.design.contrasts
+    asked = tuple(dict.fromkeys((*declared, *wanted.contrasts)))
+    if not asked:
+        return []
+    by = [key for key in wanted.by if key not in CONTEXT]
+    rows = contrast_rows(
+        study.pairs,
+        [contrast for contrast in asked if contrast not in declared],
+        by,
+        rng,
+        primary=declared,
+        margin=wanted.margin,
+    )
+    if HISTORY in factor_names(study.pairs):
+        repeats = study.transcript.select("run", "repeat").unique()
+        for contrast in asked:
+            try:
+                rows += replay_contrast_rows(study.pairs, repeats, contrast, by, rng)
+            except OffrecordError:
+                continue  # no two of its levels answered the same histories
+    return rows
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
+    """A value as JSON holds it: NaN and infinities become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    return value

@@ -1,0 +1,136 @@
+"""Estimates of whatever else was measured: surveys, texts, attribution, agreement.
+
+A table that is not there gives no rows; study.json says whether it was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.estimates.agreement import krippendorff_alpha
+from offrecord.estimates.attribution import EXPLICIT, MENTIONED, attribution_table
+from offrecord.estimates.groups import group_keys, grouped
+from offrecord.estimates.means import mean_estimate
+from offrecord.estimates.scopes import Scope, clustered, scoped
+from offrecord.estimates.splits import split_rows
+from offrecord.measures.attribution import ATTRIBUTION_FILE, attributed_pairs
+from offrecord.measures.lexical import LEXICAL_FILE
+from offrecord.measures.pairs import CELL
+from offrecord.measures.second_coder import side_codes
+from offrecord.measures.similarity import SIMILARITY_FILE
+from offrecord.measures.survey_gap import ITEM_GAPS_FILE
+from offrecord.measuring import ENTAILMENT_FILE
+from offrecord.measuring.coding import CODER_FILE
+from offrecord.study import Study
+from offrecord.transcript.store import read_table
+
+Rows = Iterator[dict[str, Any]]
+
+_TEXT_VALUES: Final = {
+    SIMILARITY_FILE: ("cosine",),
+    ENTAILMENT_FILE: (
+        "mean_entailment",
+        "mean_neutral",
+        "mean_contradiction",
+        "max_contradiction",
+        "mutual_entailment",
+    ),
+}
+
+
+def _table(study: Study, file: str) -> pl.DataFrame | None:
+    path = study.path / file
+    return read_table(path) if path.is_file() else None
+
+
+def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
+    """Each item's level in both channels, the gap, and the shifts against baseline."""
+    gaps = _table(study, ITEM_GAPS_FILE)
+    if gaps is None:
+        return
+    turns = study.pairs.drop("public", "other", "public_status", "other_status")
+    rounds = study.transcript.select("run", "agent", "turn", "round").unique()
+    rows = turns.join(
+        gaps.join(rounds, on=["run", "agent", "turn"], how="inner"),
+        on=["run", "agent", "round", "channel"],
+        how="inner",
+    )
+    keys = [key for key in by if key != "model"]
+    for row in split_rows(rows, keys, scope, numeric=True, also=["item"]):
+        for name, estimate in row.estimates.items():
+            yield {**row.keys, "estimate": name, **asdict(estimate)}
+
+
+def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
+    """Mean similarity and entailment by pairing, with the run as cluster."""
+    for file, values in _TEXT_VALUES.items():
+        table = _table(study, file)
+        if table is None:
+            continue
+        cells = study.pairs.select(
+            "run", *CELL, *(key for key in by if key in study.pairs.columns)
+        ).unique("run")
+        rows = clustered(
+            table.rename({"left_run": "run", "model": "measured_by"})
+            .join(cells, on="run", how="inner")
+            .with_columns(
+                agent="left_agent",
+                channel="right_channel",
+                round=pl.lit(0),
+                public=pl.lit(None, pl.Float64),
+                other=pl.lit(None, pl.Float64),
+            )
+        )
+        inner = [key for key in group_keys(study.pairs, by) if key != "round"]
+        for named, group in grouped(
+            rows, [*inner, "pairing", "variant", "measured_by"]
+        ):
+            across = (group["right_run"] != group["run"]).any()
+            for value in values:
+                mean = mean_estimate(
+                    scoped(group, group[value].fill_null(math.nan).to_numpy(), scope),
+                    scope,
+                )
+                found = {**named, "estimate": value, **asdict(mean)}
+                if across:
+                    # A pair of two runs is in neither cluster: a mean, no interval.
+                    found |= {"low": math.nan, "high": math.nan, "se": math.nan}
+                    found["reason"] = "pairs of different runs have no cluster"
+                yield found
+
+
+def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
+    """Mention and explicit attribution, pooled and by the keys, for the target."""
+    target = study.transcript.filter(role="target")["agent"].first()
+    spoken = str(study.facts["channels"][0])
+    keys = [key for key in by if key in {"model", "scenario"}]
+    for coder, file in (("lexical", LEXICAL_FILE), ("judges", ATTRIBUTION_FILE)):
+        codes = _table(study, file)
+        if codes is None:
+            continue
+        pairs = attributed_pairs(study.pairs, codes, study.transcript, spoken)
+        pairs = pairs.filter(agent=target)
+        for what, wanted in (("mention", MENTIONED), ("explicit", EXPLICIT)):
+            for group in ((), keys) if keys else ((),):
+                for row in attribution_table(pairs, group, wanted):
+                    yield {"coder": coder, "code": what, **row}
+
+
+def agreement_estimates(study: Study) -> Rows:
+    """Krippendorff's alpha of the stated stance and all second coders."""
+    table = _table(study, CODER_FILE)
+    if table is None:
+        return
+    named = table.with_columns(
+        coder=pl.concat_str("coder", pl.col("model").fill_null(""), separator=" ")
+    )
+    _, coders, codes = side_codes([named])
+    yield {"coders": coders, **krippendorff_alpha(codes)._asdict()}
+    for place, coder in enumerate(coders[1:], start=1):
+        agreement = krippendorff_alpha(codes[:, [0, place]])
+        yield {"coders": ["stated", coder], **agreement._asdict()}

@@ -1,0 +1,148 @@
+"""What `estimate` prints: the summary, then the split, the floor and the contrasts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from offrecord.report.terminal import interval, points, print_summary, visible
+
+Row = Mapping[str, Any]
+
+_SPLIT: Final = ("pressure", "conversion", "audience_effect")
+_WIDE: Final = 1000
+
+
+def print_estimates(estimates: Mapping[str, Any]) -> None:
+    """Print the main of a study's estimates to standard output.
+
+    Args:
+        estimates: As `estimate_study` gives them.
+    """
+    console = Console()
+    print_summary(estimates["rates"], console)
+    keys = [*estimates["by"], "agent"]
+    if any("channel" in row for row in estimates["rates"]):
+        keys.insert(-1, "channel")
+    split = _by_estimate(estimates["split"], keys)
+    _print(
+        console,
+        f"The split against baseline, with 95 % intervals for {estimates['scope']}",
+        [row for row in split if all(name in row for name in _SPLIT)],
+        keys,
+        {name: _bounded(name) for name in _SPLIT},
+    )
+    within = [key for key in keys if key != "round"]
+    _print(
+        console,
+        "The noise floor: how often two samples differ, across and within channels",
+        [row for row in estimates["floor"] if not math.isnan(row["cross"])],
+        within,
+        {
+            "from": lambda row: row["source"],
+            "across": lambda row: points(row["cross"]),
+            "within public": lambda row: points(row["within_public"]),
+            "within other": lambda row: points(row["within_other"]),
+            "D*": lambda row: points(row["d_star"]) + interval(row["low"], row["high"]),
+            "p": lambda row: _chance(row["p"]),
+            "audience changes": lambda row: (
+                f"{points(row['changed_low'])} to {points(row['changed_high'])}"
+            ),
+        },
+    )
+    _print(
+        console,
+        "Contrasts, A minus B",
+        estimates["contrasts"],
+        ["contrast", "measure", *(k for k in keys if k in _first(estimates))],
+        {
+            "A - B": lambda row: (
+                points(row["value"]) + interval(row["low"], row["high"])
+            ),
+            "p": lambda row: _chance(row["p"]),
+            "p adjusted": lambda row: _chance(row.get("p_adjusted", math.nan)),
+        },
+    )
+    for line in _remarks(estimates):
+        console.print(Text(line, style="dim italic"))
+
+
+def _first(estimates: Mapping[str, Any]) -> Row:
+    rows: Sequence[Row] = estimates["contrasts"]
+    return rows[0] if rows else {}
+
+
+def _by_estimate(rows: Sequence[Row], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """One row per group, its estimates side by side."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        group = tuple(row[key] for key in keys)
+        named = found.setdefault(group, dict(zip(keys, group, strict=True)))
+        named[row["estimate"]] = row
+    return list(found.values())
+
+
+def _bounded(name: str) -> Callable[[Row], str]:
+    def show(row: Row) -> str:
+        one = row[name]
+        return points(one["value"]) + interval(one["low"], one["high"])
+
+    return show
+
+
+def _chance(p: float) -> str:
+    if math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _print(
+    console: Console,
+    title: str,
+    rows: Sequence[Row],
+    keys: Sequence[str],
+    columns: Mapping[str, Callable[[Row], str]],
+) -> None:
+    if not rows:
+        return
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=0,
+    )
+    for key in keys:
+        table.add_column(visible(key), overflow="fold")
+    for name in columns:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            *(visible(str(row.get(key, ""))) for key in keys),
+            *(Text(show(row)) for show in columns.values()),
+        )
+    if not console.is_terminal:
+        needs = Measurement.get(console, console.options.update(width=_WIDE), table)
+        console.width = max(console.width, needs.maximum)
+    console.print(table)
+
+
+def _remarks(estimates: Mapping[str, Any]) -> list[str]:
+    lines = [f"Note: {estimates['note']}."] if estimates["note"] else []
+    flags = dict.fromkeys(flag for row in estimates["missing"] for flag in row["flags"])
+    lines += [f"Flag: {flag}" for flag in list(flags)[:6]]
+    if len(flags) > 6:
+        lines.append(f"Flag: {len(flags) - 6} more in estimates.json")
+    unmeasured = [
+        name for name, of in estimates["measured"].items() if not of["measured"]
+    ]
+    if unmeasured:
+        lines.append(f"Not measured: {', '.join(unmeasured)} (study.json says why)")
+    return lines
