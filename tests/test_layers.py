@@ -32,7 +32,8 @@ BESIDE = {
     "estimating": {*FLOW[:7], "study", "measuring"},
     "runner": {*FLOW[:7], "study", "replays"},
     "task": {"measures", "protocol", "transcript", "replays"},
-    "_registry": {"task", "providers"},
+    "text_scorers": {*FLOW[:6], "providers"},
+    "_registry": {"task", "text_scorers", "providers"},
     "__main__": {"cli"},
     "cli": {*FLOW, "runner", "study", "measuring", "estimating", "providers"},
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from inspect_ai.log import read_eval_log
 
 from offrecord import load_study
 from offrecord.measuring import MEASURES, Means, measure_study
@@ -61,6 +64,23 @@ def test_what_cannot_be_measured_is_said_and_the_rest_is(messy: Path) -> None:
     table = pl.read_parquet(messy / "measures/entailment.parquet")
     assert table.height == 12 * 4
     assert table["reason"].str.starts_with("not measured").all()
+
+
+def test_a_log_is_scored_again_by_a_measure(messy: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.eval"
+    log.write_bytes(next((messy / "logs").glob("*.eval")).read_bytes())
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "inspect_ai", "score", str(log), "--overwrite"),
+            *("--scorer", "offrecord/hedges", "--action", "append"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    scored = read_eval_log(str(log))
+    assert scored.results
+    names = {score.name for score in scored.results.scores}
+    assert {"stance_divergence", "survey_gap", "hedges"} <= names
 
 
 def test_unknown_names_are_refused(messy: Path) -> None:

@@ -5,8 +5,17 @@ from __future__ import annotations
 from inspect_ai.model import ModelAPI, modelapi
 
 from offrecord.task import debate
+from offrecord.text_scorers import attribution, entailment, hedges, similarity
 
-__all__ = ["debate", "llamacpp", "simulated"]
+__all__ = [
+    "attribution",
+    "debate",
+    "entailment",
+    "hedges",
+    "llamacpp",
+    "similarity",
+    "simulated",
+]
 
 
 @modelapi(name="llamacpp")

@@ -51,12 +51,12 @@ def stance_divergence() -> Scorer:
             return _unscored("the debate did not end")
         stances = {
             key: parse_stance(text, tuple(record["labels"])).label
-            for key, text in _texts(record, Form.UTTERANCE).items()
+            for key, text in texts_of(record, Form.UTTERANCE).items()
         }
-        spoken, other = _compared(record)
+        spoken, other = compared(record)
         pairs = [
             (stances.get((turn, spoken)), stances.get((turn, other)))
-            for turn in _turns(record)
+            for turn in target_turns(record)
         ]
         known = [first != second for first, second in pairs if first and second]
         return _share(known, f"{spoken} and {other}", planned=len(pairs))
@@ -75,24 +75,24 @@ def survey_gap() -> Scorer:
         low, high = record["scale"]
         answers = {
             key: parse_survey(text, record["items"], low, high).answers
-            for key, text in _texts(record, Form.SURVEY).items()
+            for key, text in texts_of(record, Form.SURVEY).items()
         }
-        spoken, other = _compared(record)
+        spoken, other = compared(record)
         gaps = []
-        for turn in _turns(record):
+        for turn in target_turns(record):
             first = answers.get((turn, spoken), {})
             second = answers.get((turn, other), {})
             for item in record["items"]:
                 one, two = first.get(item), second.get(item)
                 if one is not None and two is not None:
                     gaps.append(abs(one - two))
-        planned = len(_turns(record)) * len(record["items"])
+        planned = len(target_turns(record)) * len(record["items"])
         return _share(gaps, f"{spoken} and {other}", planned=planned)
 
     return score
 
 
-def _texts(record: Mapping[str, Any], form: Form) -> dict[tuple[int, str], str]:
+def texts_of(record: Mapping[str, Any], form: Form) -> dict[tuple[int, str], str]:
     """The target's committed replies with text, by turn and channel."""
     return {
         (output["turn"], output["channel"]): output["text"]
@@ -104,13 +104,13 @@ def _texts(record: Mapping[str, Any], form: Form) -> dict[tuple[int, str], str]:
     }
 
 
-def _compared(record: Mapping[str, Any]) -> tuple[str, str]:
+def compared(record: Mapping[str, Any]) -> tuple[str, str]:
     """The two channels compared; no name where there is no second one."""
     spoken, *other = record["compared"]
     return spoken, other[0] if other else ""
 
 
-def _turns(record: Mapping[str, Any]) -> list[int]:
+def target_turns(record: Mapping[str, Any]) -> list[int]:
     """The target's planned turns."""
     seats = record["order"]
     return [
