@@ -53,12 +53,19 @@ def main() -> None:
         *("--", "--display", "plain", "-M", f"threads={os.cpu_count()}"),
     )
     print(f"\n{SMALL_MODEL}")
+    print("\nThe stored replies measured: no model is asked again.")
+    offrecord("measure", embedded, "--measures", "stance,survey,similarity")
     print("\n2. The same on agents with known truth, planted with published rates.")
     offrecord(
         *("run", "--model", "simulated/paper", *CELLS),
         *("--out", simulated, "--", "--display", "plain"),
     )
-    offrecord("estimate", simulated, "--by", "kind")
+    offrecord("measure", simulated, "--measures", "survey,attribution,markers")
+    offrecord(
+        *("estimate", simulated, "--by", "kind"),
+        *("--contrast", "alignment-future:baseline"),
+    )
+    offrecord("plan", "--model", "simulated/paper", *CELLS, "--detect", "20")
     print(f"\nDone in {time.monotonic() - start:.0f} s. Look closer with:")
     print(f"  .venv/bin/offrecord estimate {embedded} --by condition --json")
     print(f"  .venv/bin/inspect view --log-dir {embedded}/logs")
