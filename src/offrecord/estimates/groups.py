@@ -97,6 +97,28 @@ def grouped(
     yield from sorted(groups, key=lambda g: [_place(g[0][key]) for key in keys])
 
 
+_SAME: Final = ("model", "partner", "scenario", "protocol", "factors")
+
+
+def baseline_of(group: pl.DataFrame, baselines: pl.DataFrame) -> pl.DataFrame | None:
+    """The baseline that a group is set against: that of its own cells, and all of them.
+
+    Args:
+        group: Rows of one group.
+        baselines: The baseline rows that share the group's keys.
+
+    Returns:
+        Nothing where the group holds baseline itself, or has a cell without one: the
+        shift would then be one between unlike cells.
+    """
+    if Kind.BASELINE in group["kind"].unique():
+        return None
+    cells = group.select(_SAME).unique()
+    matched = baselines.join(cells, on=list(_SAME), how="semi", nulls_equal=True)
+    found = matched.select(_SAME).unique().height
+    return matched if found == cells.height else None
+
+
 def turns_of(group: pl.DataFrame) -> Turns:
     """The arrays of rows that `numbered` gave."""
     return Turns(

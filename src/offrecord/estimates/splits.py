@@ -9,7 +9,13 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.estimate import Estimate
-from offrecord.estimates.groups import CONTEXT, group_keys, grouped
+from offrecord.estimates.groups import (
+    CONTEXT,
+    baseline_of,
+    group_keys,
+    grouped,
+    matching,
+)
 from offrecord.estimates.intervals import rate_estimate
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.scopes import Scope, clustered, scoped
@@ -60,19 +66,17 @@ def split_rows(
     keys = [*group_keys(pairs, by), *also]
     others = [key for key in keys if key not in CONTEXT]
     frame = clustered(pairs)
-    baselines = {
-        tuple(named.values()): _channels(group, scope)
-        for named, group in grouped(frame.filter(kind=Kind.BASELINE), others)
-    }
+    unpressed = frame.filter(kind=Kind.BASELINE)
     rows = []
     for named, group in grouped(frame, keys):
         pair = _channels(group, scope)
         named_levels = _numeric if numeric else _stances
         levels = dict(named_levels(pair, scope))
-        base = baselines.get(tuple(named[key] for key in others))
-        if base is not None and Kind.BASELINE not in group["kind"].unique():
+        shared = matching(unpressed, {key: named[key] for key in others})
+        baseline = baseline_of(group, shared)
+        if baseline is not None:
             splitting = mean_split if numeric else rate_split
-            levels |= splitting(pair, base, scope)._asdict()
+            levels |= splitting(pair, _channels(baseline, scope), scope)._asdict()
         rows.append(SplitRow(named, levels))
     return rows
 

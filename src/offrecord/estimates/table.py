@@ -9,10 +9,15 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.estimates.groups import CONTEXT, group_keys, grouped
+from offrecord.estimates.groups import (
+    CONTEXT,
+    baseline_of,
+    group_keys,
+    grouped,
+    matching,
+)
 from offrecord.estimates.intervals import rate_estimate
 from offrecord.estimates.rates import (
-    Quadrants,
     Values,
     divergences,
     naive_error,
@@ -48,14 +53,13 @@ def estimate_table(
     keys = group_keys(pairs, by)
     frame = clustered(pairs)
     others = [key for key in keys if key not in CONTEXT]
-    baselines = {
-        tuple(named.values()): quadrants(*_values(group))
-        for named, group in grouped(frame.filter(kind=Kind.BASELINE), others)
-    }
-    return [
-        {**named, **_estimates(group, baselines.get(tuple(named[k] for k in others)))}
-        for named, group in grouped(frame, keys)
-    ]
+    unpressed = frame.filter(kind=Kind.BASELINE)
+    rows = []
+    for named, group in grouped(frame, keys):
+        shared = {key: named[key] for key in others}
+        baseline = baseline_of(group, matching(unpressed, shared))
+        rows.append({**named, **_estimates(group, baseline)})
+    return rows
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -74,14 +78,15 @@ def _values(group: pl.DataFrame) -> tuple[Values, Values]:
     return group["public"].to_numpy(), group["other"].to_numpy()
 
 
-def _estimates(group: pl.DataFrame, baseline: Quadrants | None) -> dict[str, Any]:
+def _estimates(group: pl.DataFrame, baseline: pl.DataFrame | None) -> dict[str, Any]:
     public, other = _values(group)
     counts = quadrants(public, other)
     differing = divergences(public, other)
     rate = rate_estimate(scoped(group, differing))
     moved = _UNSPLIT
-    if baseline is not None and Kind.BASELINE not in group["kind"].unique():
-        moved = split(counts.public, counts.other, baseline.public, baseline.other)
+    if baseline is not None:
+        base = quadrants(*_values(baseline))
+        moved = split(counts.public, counts.other, base.public, base.other)
     return {
         "runs": group["_run"].n_unique(),
         "strata": group["_cell"].n_unique(),

@@ -6,17 +6,19 @@ whenever the parser or the transcript has changed. Interviews are in none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from offrecord.content.labels import strip_label
+from offrecord.content.labels import normalise
 from offrecord.content.reply import spoken_text
 from offrecord.measures.stance import STANCE_VERSION, Stance, parse_stance
 from offrecord.measures.survey import SURVEY_VERSION, parse_survey
-from offrecord.records import Form, OffrecordError, Status
+from offrecord.records import Form, OffrecordError, Status, digest
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import read_table, write_table
 
@@ -33,7 +35,7 @@ STANCE_SCHEMA: Final = {
     "status": pl.String,
     "rule": pl.String,  # which rule decided
     "repairs": pl.List(pl.String),
-    "version": pl.String,  # of the parser
+    "version": pl.String,  # of the parser, and a hash of the replies
 }
 """One row per utterance, of every attempt and draw."""
 
@@ -64,7 +66,7 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
     labels, statuses, rules, repairs = [], [], [], []
     for text, pair, raw in rows.select("text", "labels", "status").iter_rows():
         stance = parse_stance(text, pair) if raw in _PARSED else None
-        if stance and raw == Status.TRUNCATED and not _past_label(text, pair, stance):
+        if stance and raw == Status.TRUNCATED and not _past_label(text, stance):
             stance = None
         labels.append(stance.label if stance else None)
         statuses.append(str(stance.status) if stance else raw)
@@ -76,16 +78,19 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
         pl.Series("status", statuses, pl.String),
         pl.Series("rule", rules, pl.String),
         pl.Series("repairs", repairs, pl.List(pl.String)),
-        pl.lit(STANCE_VERSION).alias("version"),
+        pl.lit(stance_version(transcript)).alias("version"),
     )
 
 
-def _past_label(text: str, labels: Sequence[str], stance: Stance) -> bool:
+def _past_label(text: str, stance: Stance) -> bool:
     """Whether a cut-off reply has a label and goes on after it.
 
     Cut right behind the label it may have been about to become a longer one.
     """
-    return stance.label is not None and bool(strip_label(spoken_text(text), labels))
+    if stance.label is None:
+        return False
+    said = " ".join(re.findall(r"\w+", normalise(spoken_text(text))))
+    return not said.endswith(" ".join(re.findall(r"\w+", normalise(stance.label))))
 
 
 def survey_table(
@@ -128,7 +133,7 @@ def survey_table(
         pl.Series("answers", answers, pl.List(pl.Int32)),
         pl.Series("status", statuses, pl.String),
         pl.Series("repairs", repairs, pl.List(pl.String)),
-        pl.lit(SURVEY_VERSION).alias("version"),
+        pl.lit(survey_version(transcript, instruments)).alias("version"),
     )
 
 
@@ -139,7 +144,7 @@ def measure_stances(study: Path, transcript: pl.DataFrame) -> pl.DataFrame:
         study: The study's folder.
         transcript: Its rows.
     """
-    stored = _stored(study / STANCES_FILE, transcript, Form.UTTERANCE, STANCE_VERSION)
+    stored = _stored(study / STANCES_FILE, STANCE_SCHEMA, stance_version(transcript))
     if stored is None:
         stored = stance_table(transcript)
         write_table(study / STANCES_FILE, stored)
@@ -159,23 +164,48 @@ def measure_surveys(
     Raises:
         OffrecordError: If study.json does not hold an instrument.
     """
-    stored = _stored(study / SURVEYS_FILE, transcript, Form.SURVEY, SURVEY_VERSION)
+    instruments = facts.get("instruments", {})
+    version = survey_version(transcript, instruments)
+    stored = _stored(study / SURVEYS_FILE, SURVEY_SCHEMA, version)
     if stored is None:
-        stored = survey_table(transcript, facts.get("instruments", {}))
+        stored = survey_table(transcript, instruments)
         write_table(study / SURVEYS_FILE, stored)
     return stored
 
 
-def _stored(
-    path: Path, transcript: pl.DataFrame, form: Form, version: str
-) -> pl.DataFrame | None:
-    """A stored table, if it is of these rows and of this parser."""
+def stance_version(transcript: pl.DataFrame) -> str:
+    """What a table of stances hangs on: the parser, and the replies themselves."""
+    return f"{STANCE_VERSION} {_replies(transcript, Form.UTTERANCE)}"
+
+
+def survey_version(
+    transcript: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """What a table of answers hangs on: parser, replies, and instruments."""
+    asked = digest({stamp: dict(one) for stamp, one in instruments.items()})
+    return f"{SURVEY_VERSION} {_replies(transcript, Form.SURVEY)} {asked}"
+
+
+def _replies(transcript: pl.DataFrame, form: Form) -> str:
+    """A hash of the replies of a form, their keys, and what they may state."""
+    rows = transcript.filter(pl.col("form") == form)
+    hashed = hashlib.sha256()
+    for row in rows.select(*ROW_KEY, "labels", "instrument", "status", "text").rows():
+        hashed.update(repr(row).encode())
+    return hashed.hexdigest()[:16]
+
+
+def _stored(path: Path, schema: Mapping[str, Any], version: str) -> pl.DataFrame | None:
+    """A stored table, if it is of these replies and of this parser.
+
+    A table that cannot be read is made again: it is derived.
+    """
     if not path.exists():
         return None
-    table = read_table(path)
-    rows = transcript.filter(pl.col("form") == form)
     try:
-        same = table.select(ROW_KEY).equals(rows.select(ROW_KEY))
-        return table if same and (table["version"] == version).all() else None
-    except pl.exceptions.ColumnNotFoundError:
+        table = read_table(path)
+    except OffrecordError:
         return None
+    if table.schema != pl.Schema(schema) or not (table["version"] == version).all():
+        return None
+    return table

@@ -8,6 +8,7 @@ the same cell under two names.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,17 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "item_order": ("stated", "shuffled"),
 }
 """The closed factors and their levels; `stated` is as the scenario's file has it."""
+
+_COLUMNS: Final = """
+study run model partner scenario condition kind timing protocol factors repeat round
+turn turns agent role side labels channel audience form instrument draw attempt attempts
+ended text status settings uuid log public other off_record gap public_status
+other_status runs strata planned missing pressure conversion audience_effect divergent
+accommodating reversing both neither divergence se se_naive ci_low ci_high method scope
+estimate value low high level source measure label on_partner_side item category
+"""
+RESERVED: Final = frozenset(_COLUMNS.split())
+"""Names that a factor cannot have: tables have columns of these names."""
 
 INTERVENTION: Final = "intervention"
 """The open factor: `none`, or the path of a Markdown file with a section `## text`."""
@@ -41,7 +53,21 @@ def crossed(factors: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
         yield dict(zip(names, levels, strict=True))
 
 
+def check_name(name: str) -> None:
+    """Refuse a factor's name that would hide a column of some table.
+
+    Raises:
+        OffrecordError: If it is one of these, or begins like our own helpers.
+    """
+    if name in RESERVED or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise OffrecordError(
+            f"factor '{name}': a table has a column of this name, or it is no name of "
+            "lower-case letters, digits and _; rename the factor"
+        )
+
+
 def _check(name: str, levels: Sequence[str]) -> None:
+    check_name(name)
     if not levels or len(set(levels)) != len(levels):
         raise OffrecordError(f"factor '{name}': give each level once, at least one")
     if name in LEVELS:

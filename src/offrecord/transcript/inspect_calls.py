@@ -9,6 +9,7 @@ from inspect_ai.event import ModelEvent
 from inspect_ai.model import ChatMessage, ContentReasoning
 
 from offrecord.content.reply import classify_reply
+from offrecord.protocol.factors import check_name
 from offrecord.records import FRAME_KEY, STAMP_KEY, Form, Frame, Role, Stamp, Status
 
 _ERROR_LENGTH: Final = 200
@@ -35,6 +36,8 @@ def read_call(event: ModelEvent) -> Call | None:
     if not carried or STAMP_KEY not in carried:
         return None
     stamp = Stamp.from_dict(carried[STAMP_KEY])
+    for name in stamp.cell.factors:
+        check_name(name)
     frame = Frame.from_dict(carried[FRAME_KEY])
     row = {
         **_named(stamp, frame),
