@@ -298,4 +298,20 @@ def test_twins_parse_the_same(text: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_survey is parse_survey
-    assert SURVEY_VERSION.startswith("1+")
+    assert SURVEY_VERSION.startswith("2+")
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ('{"me": {"q1": 5}, "partner": {"q1": 5, "q2": 1}}', [None, None]),
+        ('{"q1": 5} My partner would put {"q2": 3}', [None, None]),
+        ('{"first": {"q1": 5}, "second": {"q2": 3}}', [5, 3]),
+        ('{"q1": 5}\n{"q2": 3}', [5, 3]),
+        ('{"q1": 5, "q2": 3} In short: {"q1": 5}', [5, 3]),
+    ],
+)
+def test_answers_of_somebody_else_fill_no_gap(
+    text: str, answers: list[int | None]
+) -> None:
+    assert list(parse_survey(text, ["q1", "q2"], 1, 7).answers.values()) == answers

@@ -165,6 +165,7 @@ def _sample(design: Design, run: StoredRun, asked: Material) -> Sample:
                 "shadows": design.shadows,
                 "seed": design.seed,
                 "structured": False,
+                "channels": [channel.id for channel in asked.channels],
                 "content": asked.content,
                 "version": version("offrecord"),
             }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -74,10 +74,17 @@ def main() -> None:
     except OffrecordError as error:
         _say(str(error))
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output is gone, as in `offrecord estimate S | head`.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            _end_quietly()
+        _say(f"{error.filename or 'file'}: {error.strerror or error}")
+        sys.exit(2)
+
+
+def _end_quietly() -> NoReturn:
+    # The reader of our output is gone, as in `offrecord estimate S | head`.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(141)
 
 
 def _say(message: str) -> None:

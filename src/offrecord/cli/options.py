@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -85,8 +84,6 @@ def given_fields(options: dict[str, Any]) -> dict[str, Any]:
         given["channels"] = tuple(part.strip() for part in given["channels"].split(","))
     if "on" in given:
         given["on"] = str(given["on"].resolve())
-    if "scenarios" in given:
-        given["scenarios"] = tuple(_locator(text) for text in given["scenarios"])
     return given
 
 
@@ -100,8 +97,3 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     if not (name and equals and value):
         raise OffrecordError(f"{option} {text}: write NAME=VALUE")
     return name, value
-
-
-def _locator(text: str) -> str:
-    """A folder by its full path, since a study is run again from anywhere."""
-    return str(Path(text).resolve()) if "/" in text or os.sep in text else text

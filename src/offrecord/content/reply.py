@@ -5,12 +5,29 @@ from __future__ import annotations
 from typing import Final
 
 from offrecord.content.letters import visible_only
-from offrecord.content.reasoning import split_reasoning
+from offrecord.content.reasoning import Reasoned, split_reasoning
 from offrecord.records import Status
 
 _CUT: Final = "max_tokens"
 _OVERFLOW: Final = "model_length"
 _FILTER: Final = "content_filter"
+
+
+LONGEST: Final = 20_000
+"""Characters that a reply to be parsed has at most; a longer one states nothing."""
+
+
+def said_and_thought(text: str) -> Reasoned:
+    """A reply in its two parts, as the parsers read it and the history hears it.
+
+    Invisible characters stay where they stand, unless one hides a tag.
+    """
+    reply = split_reasoning(text)
+    if text.isascii():
+        return reply
+    clean = split_reasoning(visible_only(text))
+    hidden = clean.visible.strip() != visible_only(reply.visible).strip()
+    return clean if hidden else reply
 
 
 def spoken_text(text: str) -> str:

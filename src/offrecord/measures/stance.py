@@ -16,7 +16,7 @@ from typing import Final
 
 from offrecord.content.labels import LABEL_RULES, Found, LabelSet, label_set, plain_copy
 from offrecord.content.letters import fold, is_invisible
-from offrecord.content.reasoning import split_reasoning
+from offrecord.content.reply import LONGEST, said_and_thought
 from offrecord.measures.own_words import own_words
 from offrecord.measures.ownership import (
     is_denied,
@@ -98,8 +98,10 @@ def parse_stance(text: str, labels: Sequence[str]) -> Stance:
     Raises:
         OffrecordError: If two labels are the same when folded.
     """
-    reply = split_reasoning(text)
+    reply = said_and_thought(text)
     known = label_set(tuple(labels))
+    if len(reply.visible) > LONGEST:
+        return Stance(None, Status.UNCLEAR, "too long")
     copy = own_words(reply.visible, known.is_label)
     if not copy.strip():
         if reply.unclosed:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from offrecord.content.labels import plain_copy
 from offrecord.content.letters import fold
-from offrecord.content.reasoning import split_reasoning
+from offrecord.content.reply import LONGEST, said_and_thought
 from offrecord.measures.survey_json import Read, read_json
 from offrecord.measures.survey_sets import (
     Answers,
@@ -27,7 +27,7 @@ from offrecord.measures.survey_value import RULES, Point, read_point
 from offrecord.measures.wordlists import NOTHING, compile_any, why_nothing
 from offrecord.records import OffrecordError, Status, digest
 
-SURVEY_VERSION: Final = f"1+{digest([RULES.hash, NOTHING.hash], 8)}"
+SURVEY_VERSION: Final = f"2+{digest([RULES.hash, NOTHING.hash], 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _WORDS: Final = RULES.front
@@ -61,6 +61,9 @@ class _Set(NamedTuple):
     end: int
 
 
+_WORD: Final = re.compile(r"\w")
+
+
 def parse_survey(
     text: str,
     items: Sequence[str],
@@ -83,11 +86,13 @@ def parse_survey(
     """
     if low >= high:
         raise OffrecordError(f"a scale from {low} to {high} has not two points")
-    reply = split_reasoning(text)
+    reply = said_and_thought(text)
     said = reply.visible
     if not fold(said).strip():
         status = Status.TRUNCATED if reply.unclosed else Status.EMPTY
         return _nothing(items, status, "no reply")
+    if len(said) > LONGEST:
+        return _nothing(items, Status.UNCLEAR, "too long")
     keys = item_keys(tuple(items))
 
     def points(answers: Answers) -> dict[str, Point]:
@@ -150,7 +155,7 @@ def _choose(said: str, sets: Sequence[_Set]) -> _Set | None:
     ]
     if len(stated) < 2:
         return stated[0] if stated else sets[-1]
-    if merged := _merge(stated):
+    if merged := _merge(said, stated):
         return merged
     last, before = stated[-1], stated[-2]
     if _FINAL.search(said, before.end, max(before.end, last.start)):
@@ -161,22 +166,45 @@ def _choose(said: str, sets: Sequence[_Set]) -> _Set | None:
         for one, end in zip(stated, ends, strict=False)
         if one is last or not _EXAMPLE.search(said, end, max(end, one.start))
     ]
-    merged = _merge(own)
+    merged = _merge(said, own)
     return merged and merged._replace(repairs=(*merged.repairs, "example left out"))
 
 
-def _merge(sets: Sequence[_Set]) -> _Set | None:
-    """The sets as one, if no item has two different answers."""
+def _merge(said: str, sets: Sequence[_Set]) -> _Set | None:
+    """The sets as one, if they are parts of one answer or repeat each other.
+
+    Sets that share no item are parts where nothing but blanks stands between them, or
+    where one object holds both, as by category. Sets that share items are one where
+    they repeat each other; in one object they may be two people's.
+    """
     points: dict[str, Point] = {}
-    for one in sets:
-        for item, point in one.points.items():
-            known = points.get(item)
-            if known is None or known.value is None:
-                points[item] = point
-            elif point.value is not None and point.value != known.value:
+    for place, one in enumerate(sets):
+        for other in sets[:place]:
+            if not _belong(said, other, one):
                 return None
+        for item, point in one.points.items():
+            if point.value is not None or item not in points:
+                points[item] = point
     repairs = tuple(repair for one in sets for repair in one.repairs)
     return _Set(points, repairs, sets[0].start, sets[-1].end)
+
+
+def _belong(said: str, first: _Set, second: _Set) -> bool:
+    one, two = (
+        {i: p.value for i, p in s.points.items() if p.value is not None}
+        for s in (first, second)
+    )
+    shared = one.keys() & two.keys()
+    if any(one[item] != two[item] for item in shared):
+        return False
+    nested = first.start == second.start
+    if shared:
+        return (
+            one == two
+            if nested
+            else one.keys() <= two.keys() or two.keys() <= one.keys()
+        )
+    return nested or not _WORD.search(said, first.end, max(first.end, second.start))
 
 
 def _survey(items: Sequence[str], chosen: _Set) -> Survey:

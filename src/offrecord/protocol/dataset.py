@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
+from offrecord.protocol.channel import find_channel
 from offrecord.protocol.design import (
     Case,
     Design,
@@ -18,6 +19,7 @@ from offrecord.protocol.design import (
     protocol_stamps,
     scenario_stamps,
 )
+from offrecord.protocol.prompts import find_protocol
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Instrument
 
@@ -36,6 +38,10 @@ def debate_dataset(design: Design) -> MemoryDataset:
         "shadows": design.shadows,
         "seed": design.seed,
         "structured": design.structured,
+        "channels": [
+            find_channel(name, find_protocol(design.protocol).folder).id
+            for name in design.channels
+        ],
         "content": protocol_stamps(design),
     }
     samples = [_sample(case, asked) for case in cases(design)]

@@ -11,11 +11,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from offrecord.content.document import first_fault
-from offrecord.protocol.channel import find_channel
+from offrecord.protocol.channel import SPEAKERS, find_channel
 from offrecord.protocol.factors import INTERVENTION, crossed, intervention_text
 from offrecord.protocol.prompts import find_protocol
-from offrecord.records import OffrecordError, Role
-from offrecord.scenarios.load import builtin_ids, load_scenario
+from offrecord.records import OffrecordError, Role, digest
+from offrecord.scenarios.load import builtin_ids, load_scenario, load_scenarios
 from offrecord.scenarios.model import Scenario
 
 SurveyFormat = Literal["free", "schema"]
@@ -41,15 +41,15 @@ class Design(BaseModel):
     """Condition ids; all of each scenario by default."""
     factors: dict[str, Names] = Field(default_factory=dict)
     """Factor to levels; cells are crossed over them."""
-    runs: int = Field(default=5, ge=1)
+    runs: int = Field(default=5, ge=1, le=1_000_000, strict=True)
     """Repeats of every cell."""
-    rounds: int = Field(default=5, ge=1)
+    rounds: int = Field(default=5, ge=1, le=1000, strict=True)
     protocol: str = "twin"
     channels: Names = ("public", "off_record")
     """The spoken channel first."""
-    shadows: int = Field(default=1, ge=0)
+    shadows: int = Field(default=1, ge=0, le=1000, strict=True)
     """Further samples of every utterance, kept out of the history."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
     survey_format: SurveyFormat | None = None
     """Free-form JSON, or under a schema; by default a schema for embedded models."""
     on: str = ""
@@ -67,6 +67,13 @@ class Design(BaseModel):
         if not all(name.strip() for name in names):
             raise ValueError("a name is blank")
         return names
+
+    @field_validator("models")
+    @classmethod
+    def _one_each(cls, models: Names) -> Names:
+        if any("," in model for model in models):
+            raise ValueError("one model a name, without commas")
+        return models
 
     @field_validator("roles")
     @classmethod
@@ -124,7 +131,10 @@ def cases(design: Design) -> list[Case]:
         for level in design.factors.get(INTERVENTION, ())
     }
     found: dict[str, Case] = {}
-    for scenario in design.scenarios or builtin_ids():
+    named = design.scenarios or builtin_ids()
+    for loaded in load_scenarios(named):
+        _check_agents(design, loaded)
+    for scenario in named:
         for condition in conditions_of(scenario, design.conditions):
             for factors in combinations:
                 case = Case(
@@ -157,6 +167,25 @@ def conditions_of(scenario: str, wanted: Names) -> Iterator[str]:
         yield name
 
 
+def _check_agents(design: Design, scenario: Scenario) -> None:
+    """Refuse an order or an audience that names someone who is not there."""
+    protocol = find_protocol(design.protocol)
+    known = {agent.id for agent in scenario.agents}
+    if set(protocol.order) != known:
+        raise OffrecordError(
+            f"protocol '{protocol.id}' lets {', '.join(protocol.order)} speak, and "
+            f"scenario '{scenario.id}' has {', '.join(sorted(known))}"
+        )
+    for name in design.channels:
+        channel = find_channel(name, protocol.folder)
+        for listener in channel.audience:
+            if listener not in {*known, SPEAKERS, "record"}:
+                raise OffrecordError(
+                    f"channel '{channel.id}': audience '{listener}' is no one (use "
+                    f"{SPEAKERS}, record, or {', '.join(sorted(known))})"
+                )
+
+
 def check_protocol(design: Design) -> None:
     """Refuse a protocol or a set of channels that cannot be held.
 
@@ -180,7 +209,12 @@ def protocol_stamps(design: Design) -> dict[str, str]:
     protocol = find_protocol(design.protocol)
     channels = [find_channel(name, protocol.folder) for name in design.channels]
     stamps = {f"channel {channel.id}": channel.stamp for channel in channels}
-    return {"protocol": protocol.stamp, **stamps}
+    texts = {
+        f"intervention {Path(level).stem}": digest(intervention_text(level))
+        for level in design.factors.get(INTERVENTION, ())
+        if level != "none"
+    }
+    return {"protocol": protocol.stamp, **stamps, **texts}
 
 
 def scenario_stamps(scenario: Scenario) -> dict[str, str]:
@@ -201,7 +235,7 @@ def read_design(path: Path) -> Design:
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise OffrecordError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise OffrecordError(f"{path}: cannot be read: {reason}") from None
     if value is None:

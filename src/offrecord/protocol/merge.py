@@ -10,7 +10,7 @@ from offrecord.records import OffrecordError
 from offrecord.scenarios.load import builtin_ids
 
 _GROW: Final = ("models", "scenarios", "conditions", "contrasts")
-_FIXED: Final = (
+FIXED: Final = (
     "on",
     "roles",
     "rounds",
@@ -21,6 +21,7 @@ _FIXED: Final = (
     "survey_format",
     "options",
 )
+"""The fields of a design whose change makes another study."""
 
 
 def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
@@ -63,7 +64,7 @@ def grown_design(old: Design, wanted: Mapping[str, Any]) -> Design:
         OffrecordError: Naming the first field whose change needs a new study.
     """
     asked = make_design({**old.model_dump(), **wanted}, "options")
-    for name in _FIXED:
+    for name in FIXED:
         before, now = getattr(old, name), getattr(asked, name)
         if name in wanted and now != before:
             raise OffrecordError(

@@ -7,7 +7,8 @@ the end of the last message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +25,28 @@ Message = tuple[str, str]
 
 PRESETS = ("twin", "paper")
 
+# What each section of a protocol must ask for, and what else it may.
+_SYSTEM = {"setting", "question", "card", "context", "others"}
+_LABELS = {"label_first", "label_second"}
+_SURVEY = {"items", "low", "high", "codes", "audience"}
+_NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
+    "system": (_SYSTEM, {*_LABELS, "intervention"}),
+    "context": ({"context"}, set()),
+    "opening": (set(), set()),
+    "heard": ({"text"}, {"name"}),
+    "utterance": ({*_LABELS, "audience"}, set()),
+    "survey": (_SURVEY, {"anchors", *_LABELS}),
+}
+
 
 class _Front(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     order: list[str] = Field(min_length=1)
     history: str = Field(pattern="^all$")
+
+
+_BRACED = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +89,21 @@ def find_protocol(name: str) -> Protocol:
             "file"
         )
     document = read_document(path)
-    sections = ("system", "context", "opening", "heard", "utterance", "survey")
-    document.only_sections(*sections)
+    document.only_sections(*_NEEDED)
     front = document.validate(_Front)
-    text = {name: document.section(name) for name in sections}
+    text = {section: document.section(section) for section in _NEEDED}
+    for section, (needed, also) in _NEEDED.items():
+        asked = set(_BRACED.findall(text[section]))
+        faults = {"lacks": needed - asked, "asks for unknown": asked - needed - also}
+        for what, wrong in faults.items():
+            if wrong:
+                raise OffrecordError(
+                    f"{path}: section '## {section}' {what} {{{min(wrong)}}}"
+                )
+    if len(set(front.order)) != len(front.order):
+        raise OffrecordError(
+            f"{path}: field 'order': an agent speaks once a round (name each once)"
+        )
     return Protocol(
         id=document.id,
         order=tuple(front.order),

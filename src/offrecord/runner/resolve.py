@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from offrecord.protocol.design import Design, cases, read_design
+from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError
 from offrecord.replays import replay_content, replayed_runs
@@ -36,11 +38,12 @@ def resolve_design(
     refuse_secrets(options)
     asking, _ = split_options(options)
     fields = _fields(file) if file else {}
+    flags = with_full_paths(flags, Path.cwd())
     if asking:
         flags = {**flags, "options": asking}
     old = existing_design(out) if out else None
     if old is not None:
-        return grown_design(old, {**fields, **flags})
+        return _checked(grown_design(old, {**fields, **flags}))
     if out is not None and not (file or flags):
         raise OffrecordError(
             f"no study at {out}: to begin one, give --model and what it is to hold"
@@ -50,7 +53,18 @@ def resolve_design(
         # A replay has its source's rounds, one run of each and no surveys.
         facts = load_study(on).facts
         flags = {**flags, "rounds": facts.get("rounds"), "runs": 1}
-    return new_design(fields, flags)
+    return _checked(new_design(fields, flags))
+
+
+def _checked(design: Design) -> Design:
+    """A design whose recorded options are as harmless as those given after `--`."""
+    refuse_secrets(design.options)
+    _, operating = split_options(design.options)
+    if operating:
+        raise OffrecordError(
+            f"options: {operating[0]} changes nothing that is asked: give it after --"
+        )
+    return design
 
 
 def planned_runs(design: Design) -> int:
@@ -89,13 +103,32 @@ def content_of(design: Design) -> dict[str, str]:
 
 def _fields(file: Path) -> dict[str, Any]:
     fields = read_design(file).model_dump(exclude_unset=True)
-    if "scenarios" in fields:
-        # Folders are named from where the file lies.
-        fields["scenarios"] = tuple(
-            str((file.parent / name).resolve()) if "/" in name else name
-            for name in fields["scenarios"]
-        )
-    return fields
+    # Files and folders are named from where the file lies.
+    return with_full_paths(fields, file.parent)
+
+
+def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
+    """Design fields whose files and folders can be found from anywhere.
+
+    Args:
+        fields: Fields of a design.
+        where: The folder from which relative paths go.
+    """
+
+    def full(name: str) -> str:
+        path = "/" in name or os.sep in name or name.endswith(".md")
+        return str((where / name).resolve()) if path else name
+
+    found = dict(fields)
+    for name in ("scenarios", "channels"):
+        if name in found:
+            found[name] = tuple(map(full, found[name]))
+    if "protocol" in found:
+        found["protocol"] = full(found["protocol"])
+    if INTERVENTION in found.get("factors", {}):
+        levels = tuple(map(full, found["factors"][INTERVENTION]))
+        found["factors"] = {**found["factors"], INTERVENTION: levels}
+    return found
 
 
 def calls_per_run(design: Design, agents: int = 2) -> int:

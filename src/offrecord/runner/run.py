@@ -28,12 +28,14 @@ from offrecord.runner.resolve import (
 )
 from offrecord.study import Study, land
 from offrecord.transcript.folder import (
+    DESIGN_FILE,
     LOGS_FOLDER,
     MOVED,
     locked,
     save_design,
 )
 from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.store import STUDY_FILE, TRANSCRIPT_FILE, read_transcript
 
 _ALWAYS: Final = (
     # A retry of a whole eval deletes or repeats what is there: resuming is the user's
@@ -75,11 +77,19 @@ def run_study(
     planned = planned_runs(design)
     open_models(design, (*design.options, *options))
     with locked(out):
+        # Another call may have added to the study since.
+        design = resolve_design(file, flags, options, out)
+        planned = planned_runs(design)
+        refuse_lost_logs(out)
+        begun = (out / DESIGN_FILE).exists()
         facts = save_design(out, design, content_of(design))
         click.echo(announcement(design, out, planned), err=True)
         code = _eval_set(design, options, out, str(facts["argument"]))
         logs = out / LOGS_FOLDER
         if not logs.is_dir() or not any(logs.rglob("*.eval")):
+            if not begun:  # nothing was asked: leave nothing behind
+                for name in (DESIGN_FILE, STUDY_FILE):
+                    (out / name).unlink(missing_ok=True)
             raise OffrecordError(
                 f"no debate came back (inspect eval-set ended with code {code}): see "
                 "its message above"
@@ -92,6 +102,22 @@ def run_study(
             ) from None
         study = land(out, imported)
     return Finished(study, study.ended_runs, planned)
+
+
+def refuse_lost_logs(out: Path) -> None:
+    """Refuse a study whose logs are gone: its runs would be held and paid for again.
+
+    Raises:
+        OffrecordError: Naming the first log that is missing.
+    """
+    if not (out / TRANSCRIPT_FILE).is_file():
+        return
+    for log in read_transcript(out)["log"].unique().drop_nulls().sort():
+        if not (out / LOGS_FOLDER / log).exists():
+            raise OffrecordError(
+                f"{out / LOGS_FOLDER / log}: is gone, and its runs would be held again "
+                "and their record lost: restore it, or make a new study"
+            )
 
 
 def _eval_set(design: Design, options: Sequence[str], out: Path, argument: str) -> int:

@@ -27,6 +27,8 @@ def write_skeleton(path: str | Path) -> Path:
     Raises:
         OffrecordError: If the folder holds anything, or cannot be written.
     """
+    if not str(path).strip():
+        raise OffrecordError("name the folder of the new scenario")
     target = Path(path)
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise OffrecordError(f"{target}: is in the way; choose another folder")
@@ -37,7 +39,12 @@ def write_skeleton(path: str | Path) -> Path:
         with tempfile.TemporaryDirectory(dir=target.absolute().parent) as scratch:
             whole = Path(scratch) / "scenario"
             _fill(whole, _id(target))
-            whole.rename(target.absolute())
+            if target.is_dir():
+                # An empty folder that someone may stand in: filled, not replaced.
+                for part in sorted(whole.iterdir()):
+                    part.rename(target / part.name)
+            else:
+                whole.rename(target.absolute())
     except OSError as error:
         raise OffrecordError(f"{target}: cannot be written: {error.strerror}") from None
     return target

@@ -18,7 +18,8 @@ from offrecord.protocol.design import (
     scenario_stamps,
     write_design,
 )
-from offrecord.records import OffrecordError
+from offrecord.protocol.merge import FIXED
+from offrecord.records import OffrecordError, digest
 from offrecord.scenarios.load import load_scenario
 from offrecord.transcript.store import (
     STUDY_FILE,
@@ -91,6 +92,12 @@ def save_design(
                 f"{name} is now {stamp}, and this study was made with {known[name]}: "
                 "restore it, or make a new study with another --out"
             )
+    fixed = digest(design.model_dump(mode="json", include=set(FIXED)))
+    if facts.setdefault("design", fixed) != fixed:
+        raise OffrecordError(
+            f"{study / DESIGN_FILE}: was edited in what cannot change "
+            f"({', '.join(FIXED)}): restore it, or make a new study with another --out"
+        )
     facts["versions"] = {
         "offrecord": version("offrecord"),
         "inspect_ai": version("inspect-ai"),

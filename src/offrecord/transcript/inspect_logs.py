@@ -36,7 +36,7 @@ from offrecord.transcript.store import Imported
 
 TASK: Final = "offrecord/debate"
 
-_ASKED: Final = ("rounds", "shadows", "seed", "structured")
+_ASKED: Final = ("rounds", "shadows", "seed", "structured", "channels")
 
 
 @dataclass(slots=True)
@@ -125,8 +125,11 @@ def _read_log(gathering: _Gathering, path: Path) -> None:
                 gathering.left_out.append(f"{where}: {_line(error)}")
     except Exception as error:  # a foreign file can fail in any way
         gathering.left_out.append(f"{name}: cannot be read ({_line(error)})")
-    if rows:
-        gathering.frames.append(pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA))
+    try:
+        if rows:
+            gathering.frames.append(pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA))
+    except (pl.exceptions.PolarsError, OverflowError, TypeError) as error:
+        gathering.left_out.append(f"{name}: holds what no run has ({_line(error)})")
 
 
 def _read_sample(
@@ -244,11 +247,6 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "study": gathering.study,
         "source": "inspect",
         **gathering.asked,
-        "channels": [
-            name.removeprefix("channel ")
-            for name in gathering.content
-            if name.startswith("channel ")
-        ],
         "content": gathering.content,
         "leaning": gathering.leaning,
         "instruments": gathering.instruments,
