@@ -33,6 +33,16 @@ import click
 @click.option(
     "--margin", type=float, help="Points that do not matter, for equivalence."
 )
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="An earlier study: is divergence at most --margin points above it?",
+)
+@click.option(
+    "--without-aware",
+    is_flag=True,
+    help="Leave out pairs that name a test, a role play, or doubt the privacy.",
+)
 @click.option("--seed", type=int, default=0, help="Of tests that draw at random (0).")
 @click.option("--json", "as_list", is_flag=True, help="Print the rates as JSON.")
 def estimate(
@@ -41,6 +51,8 @@ def estimate(
     contrasts: tuple[str, ...],
     scope: str,
     margin: float | None,
+    against: Path | None,
+    without_aware: bool,
     seed: int,
     as_list: bool,
 ) -> None:
@@ -60,6 +72,8 @@ def estimate(
         contrasts=contrasts,
         scope=Scope[scope.upper()],
         margin=None if margin is None else margin / 100,
+        against=against,
+        without_aware=without_aware,
         seed=seed,
     )
     estimates = estimate_study(loaded, wanted)

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from offrecord.estimates.contrasts import contrast_rows
 from offrecord.estimates.groups import CONTEXT, group_keys, grouped
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.missingness import missingness, rate_ranges
+from offrecord.estimates.noninferiority import noninferiority_rows
 from offrecord.estimates.replayed import HISTORY, replay_contrast_rows
 from offrecord.estimates.rows import (
     floor_rows,
@@ -38,12 +40,15 @@ from offrecord.estimating.measured import (
     survey_estimates,
     text_estimates,
 )
+from offrecord.measures.awareness import AWARENESS_FILE, aware_flags
+from offrecord.measures.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.pairs import factor_names
 from offrecord.records import OffrecordError
-from offrecord.study import Study
+from offrecord.study import Study, load_study
 from offrecord.transcript.folder import DESIGN_FILE
-from offrecord.transcript.store import write_text
+from offrecord.transcript.measured import measured
+from offrecord.transcript.store import read_table, write_text
 
 ESTIMATES_FILE: Final = "estimates.json"
 
@@ -61,6 +66,10 @@ class Wanted:
     """Whom the intervals of the split speak about."""
     margin: float | None = None
     """A difference that does not matter, as a fraction of 1."""
+    against: Path | None = None
+    """An earlier study, for non-inferiority by the margin."""
+    without_aware: bool = False
+    """Whether to leave out pairs that name a test or a role play, or doubt privacy."""
     seed: int = 0
 
 
@@ -78,7 +87,7 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
     Raises:
         OffrecordError: If a key or a contrast is none of this study.
     """
-    pairs, by = study.pairs, list(wanted.by)
+    pairs, by = _pairs(study, without_aware=wanted.without_aware), list(wanted.by)
     rng = np.random.default_rng(wanted.seed)
     draws = stance_draws(study.transcript, study.stances)
     spoken = str(study.facts["channels"][0])
@@ -88,6 +97,8 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "scope": str(wanted.scope),
         "seed": wanted.seed,
         "runs": study.ended_runs,
+        "without_aware": wanted.without_aware,
+        "pairs_left_out": study.pairs.height - pairs.height,
         "note": unlike_partners(pairs),
         "measured": study.facts.get("measured", {}),
         "rates": estimate_table(pairs, by),
@@ -100,7 +111,8 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "heterogeneity": heterogeneity_rows(pairs, within),
         "ranks": rank_rows(pairs, within),
         "scenarios": scenario_rows(pairs, within),
-        "contrasts": _contrasts(study, wanted, rng),
+        "contrasts": _contrasts(study, pairs, wanted, rng),
+        "against": _against(pairs, wanted),
         "surveys": list(survey_estimates(study, ["kind"], wanted.scope)),
         "texts": list(text_estimates(study, within, wanted.scope)),
         "attribution": list(attribution_estimates(study, by)),
@@ -149,7 +161,34 @@ def _missing(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[dict[str, Any]]
         yield {**named, **found._asdict(), **bounds, **reasons}
 
 
-def _contrasts(study: Study, wanted: Wanted, rng: np.random.Generator) -> Rows:
+def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:
+    if not without_aware:
+        return study.pairs
+    path = study.path / AWARENESS_FILE
+    if not path.is_file():
+        raise OffrecordError(
+            f"{path}: no such file; run 'offrecord measure {study.path} --measures "
+            "markers' first"
+        )
+    kept = measured(study.transcript).select("run", "attempt").unique()
+    flags = aware_flags(read_table(path), study.transcript)
+    counted = flags.join(kept, on=["run", "attempt"], how="semi")
+    return leave_out_aware(study.pairs, counted, str(study.facts["channels"][0]))
+
+
+def _against(pairs: pl.DataFrame, wanted: Wanted) -> Rows:
+    if wanted.against is None:
+        return []
+    if wanted.margin is None:
+        raise OffrecordError("--against: give --margin, in points, as well")
+    old = load_study(wanted.against).pairs
+    by = [key for key in wanted.by if key != "model"]
+    return noninferiority_rows(pairs, old, by, wanted.margin)
+
+
+def _contrasts(
+    study: Study, pairs: pl.DataFrame, wanted: Wanted, rng: np.random.Generator
+) -> Rows:
     declared: tuple[str, ...] = ()
     if (study.path / DESIGN_FILE).is_file():
         declared = study.design.contrasts
@@ -158,18 +197,18 @@ def _contrasts(study: Study, wanted: Wanted, rng: np.random.Generator) -> Rows:
         return []
     by = [key for key in wanted.by if key not in CONTEXT]
     rows = contrast_rows(
-        study.pairs,
+        pairs,
         [contrast for contrast in asked if contrast not in declared],
         by,
         rng,
         primary=declared,
         margin=wanted.margin,
     )
-    if HISTORY in factor_names(study.pairs):
+    if HISTORY in factor_names(pairs):
         repeats = study.transcript.select("run", "repeat").unique()
         for contrast in asked:
             try:
-                rows += replay_contrast_rows(study.pairs, repeats, contrast, by, rng)
+                rows += replay_contrast_rows(pairs, repeats, contrast, by, rng)
             except OffrecordError:
                 continue  # no two of its levels answered the same histories
     return rows

@@ -70,6 +70,19 @@ def print_estimates(estimates: Mapping[str, Any]) -> None:
             "p adjusted": lambda row: _chance(row.get("p_adjusted", math.nan)),
         },
     )
+    _print(
+        console,
+        "Against the earlier study, new minus old",
+        estimates["against"],
+        [key for key in keys if key != "model"],
+        {
+            "new - old": lambda row: (
+                points(row["value"]) + interval(row["low"], row["high"])
+            ),
+            "margin": lambda row: points(row["margin"]),
+            "verdict": lambda row: str(row["verdict"]),
+        },
+    )
     for line in _remarks(estimates):
         console.print(Text(line, style="dim italic"))
 
@@ -136,6 +149,10 @@ def _print(
 
 def _remarks(estimates: Mapping[str, Any]) -> list[str]:
     lines = [f"Note: {estimates['note']}."] if estimates["note"] else []
+    if estimates["without_aware"]:
+        lines.append(
+            f"Without {estimates['pairs_left_out']} pairs that show awareness."
+        )
     flags = dict.fromkeys(flag for row in estimates["missing"] for flag in row["flags"])
     lines += [f"Flag: {flag}" for flag in list(flags)[:6]]
     if len(flags) > 6:
