@@ -163,6 +163,26 @@ def test_what_is_no_contrast_is_said_in_one_line(tmp_path: Path) -> None:
     assert "a:b" in done.stderr
 
 
+def test_a_study_against_itself_holds_and_awareness_is_left_out(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "study"
+    run_small(out, "--model", "simulated/null", "--runs", "2")
+    done = offrecord("estimate", str(out), "--without-aware", code=2)
+    assert "--measures markers" in done.stderr
+    done = offrecord("estimate", str(out), "--against", str(out), code=2)
+    assert "give --margin" in done.stderr
+    offrecord("measure", str(out), "--measures", "markers")
+    done = offrecord(
+        *("estimate", str(out), "--without-aware", "--against", str(out)),
+        *("--margin", "99.9"),
+    )
+    held = json.loads((out / "estimates.json").read_text())
+    assert held["pairs_left_out"] == 0
+    assert {row["verdict"] for row in held["against"]} == {"holds"}
+    assert [row["value"] for row in held["against"]] == [0.0, 0.0]
+
+
 def test_a_plan_says_what_it_would_detect() -> None:
     words = ("plan", "--model", "simulated/null", "--runs", "5", "--detect", "10")
     done = offrecord(*words)
