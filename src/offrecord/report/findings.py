@@ -15,6 +15,7 @@ from rich.text import Text
 from offrecord.report.terminal import interval, points, print_summary, visible
 
 Row = Mapping[str, Any]
+_Columns = Mapping[str, Callable[[Row], str]]
 
 _SPLIT: Final = ("pressure", "conversion", "audience_effect")
 _WIDE: Final = 1000
@@ -39,49 +40,26 @@ def print_estimates(estimates: Mapping[str, Any]) -> None:
         keys,
         {name: _bounded(name) for name in _SPLIT},
     )
-    within = [key for key in keys if key != "round"]
     _print(
         console,
         "The noise floor: how often two samples differ, across and within channels",
         [row for row in estimates["floor"] if not math.isnan(row["cross"])],
-        within,
-        {
-            "from": lambda row: row["source"],
-            "across": lambda row: points(row["cross"]),
-            "within public": lambda row: points(row["within_public"]),
-            "within other": lambda row: points(row["within_other"]),
-            "D*": lambda row: points(row["d_star"]) + interval(row["low"], row["high"]),
-            "p": lambda row: _chance(row["p"]),
-            "audience changes": lambda row: (
-                f"{points(row['changed_low'])} to {points(row['changed_high'])}"
-            ),
-        },
+        [key for key in keys if key != "round"],
+        _FLOOR,
     )
     _print(
         console,
         "Contrasts, A minus B",
         estimates["contrasts"],
         ["contrast", "measure", *(k for k in keys if k in _first(estimates))],
-        {
-            "A - B": lambda row: (
-                points(row["value"]) + interval(row["low"], row["high"])
-            ),
-            "p": lambda row: _chance(row["p"]),
-            "p adjusted": lambda row: _chance(row.get("p_adjusted", math.nan)),
-        },
+        _CONTRAST,
     )
     _print(
         console,
         "Against the earlier study, new minus old",
         estimates["against"],
         [key for key in keys if key != "model"],
-        {
-            "new - old": lambda row: (
-                points(row["value"]) + interval(row["low"], row["high"])
-            ),
-            "margin": lambda row: points(row["margin"]),
-            "verdict": lambda row: str(row["verdict"]),
-        },
+        _AGAINST,
     )
     for line in _remarks(estimates):
         console.print(Text(line, style="dim italic"))
@@ -116,12 +94,39 @@ def _chance(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def _difference(row: Row) -> str:
+    return points(row["value"]) + interval(row["low"], row["high"])
+
+
+_FLOOR: Final[_Columns] = {
+    "from": lambda row: str(row["source"]),
+    "across": lambda row: points(row["cross"]),
+    "within public": lambda row: points(row["within_public"]),
+    "within other": lambda row: points(row["within_other"]),
+    "D*": lambda row: points(row["d_star"]) + interval(row["low"], row["high"]),
+    "p": lambda row: _chance(row["p"]),
+    "audience changes": lambda row: (
+        f"{points(row['changed_low'])} to {points(row['changed_high'])}"
+    ),
+}
+_CONTRAST: Final[_Columns] = {
+    "A - B": _difference,
+    "p": lambda row: _chance(row["p"]),
+    "p adjusted": lambda row: _chance(row.get("p_adjusted", math.nan)),
+}
+_AGAINST: Final[_Columns] = {
+    "new - old": _difference,
+    "margin": lambda row: points(row["margin"]),
+    "verdict": lambda row: str(row["verdict"]),
+}
+
+
 def _print(
     console: Console,
     title: str,
     rows: Sequence[Row],
     keys: Sequence[str],
-    columns: Mapping[str, Callable[[Row], str]],
+    columns: _Columns,
 ) -> None:
     if not rows:
         return
