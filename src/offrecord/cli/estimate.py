@@ -43,6 +43,12 @@ import click
     is_flag=True,
     help="Leave out pairs that name a test, a role play, or doubt the privacy.",
 )
+@click.option(
+    "--bayes",
+    is_flag=True,
+    help="Also the hierarchical model: rates of models, of a new model and in a new "
+    "scenario. Needs the extra bayes; some 20 seconds for each condition and agent.",
+)
 @click.option("--seed", type=int, default=0, help="Of tests that draw at random (0).")
 @click.option("--json", "as_list", is_flag=True, help="Print the rates as JSON.")
 def estimate(
@@ -53,6 +59,7 @@ def estimate(
     margin: float | None,
     against: Path | None,
     without_aware: bool,
+    bayes: bool,
     seed: int,
     as_list: bool,
 ) -> None:
@@ -74,6 +81,7 @@ def estimate(
         margin=None if margin is None else margin / 100,
         against=against,
         without_aware=without_aware,
+        bayes=bayes,
         seed=seed,
     )
     estimates = estimate_study(loaded, wanted)

@@ -209,5 +209,5 @@ def _checks(drawn: Values, astray: int) -> dict[str, Any]:
     if not effective >= _EFFECTIVE:
         doubts.append(f"effective sample size {effective:.0f} is below {_EFFECTIVE}")
     if astray:
-        doubts.append(f"{astray} transitions of the sampler went astray")
+        doubts.append(f"transitions of the sampler that went astray: {astray}")
     return {"r_hat": r_hat, "effective": effective, "reason": "; ".join(doubts)}

@@ -20,6 +20,7 @@ from offrecord.estimates.channel_gap import channel_gap_rows
 from offrecord.estimates.contrasts import contrast_rows
 from offrecord.estimates.groups import CONTEXT, group_keys, grouped
 from offrecord.estimates.heterogeneity import unlike_partners
+from offrecord.estimates.hierarchical import hierarchical_rows
 from offrecord.estimates.missingness import missingness, rate_ranges
 from offrecord.estimates.noninferiority import noninferiority_rows
 from offrecord.estimates.replayed import HISTORY, replay_contrast_rows
@@ -70,6 +71,8 @@ class Wanted:
     """An earlier study, for non-inferiority by the margin."""
     without_aware: bool = False
     """Whether to leave out pairs that name a test or a role play, or doubt privacy."""
+    bayes: bool = False
+    """Whether to sample the hierarchical model, which needs the extra `bayes`."""
     seed: int = 0
 
 
@@ -109,6 +112,9 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "persistence": persistence_rows(pairs, within),
         "first_divergence": survival_rows(pairs, within),
         "heterogeneity": heterogeneity_rows(pairs, within),
+        "hierarchical": (
+            hierarchical_rows(pairs, within, wanted.seed) if wanted.bayes else []
+        ),
         "ranks": rank_rows(pairs, within),
         "scenarios": scenario_rows(pairs, within),
         "contrasts": _contrasts(study, pairs, wanted, rng),
