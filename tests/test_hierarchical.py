@@ -66,8 +66,12 @@ def test_equal_runs_are_counted_and_runs_without_turns_left_out() -> None:
     )
     assert found.models.tolist() == [7, 9]
     assert found.scenarios.tolist() == [1, 3]
-    rows = zip(found.model, found.scenario, found.turns, found.events, found.alike)
-    assert list(rows) == [(0, 1, 5, 0, 1), (0, 1, 5, 2, 2), (1, 0, 4, 1, 1)]
+    rows = np.stack(found[:5], axis=1)
+    assert [tuple(row) for row in rows] == [
+        (0, 1, 5, 0, 1),
+        (0, 1, 5, 2, 2),
+        (1, 0, 4, 1, 1),
+    ]
 
 
 def test_the_order_of_runs_does_not_matter() -> None:

@@ -136,7 +136,7 @@ def _model(found: Outcomes) -> None:
     numpyro.factor("runs", (found.alike * each).sum())
 
 
-def log_mass(events: Ids, turns: Ids, logit: Any, alike: Any) -> Any:  # noqa: ANN401
+def log_mass(events: Ids, turns: Ids, logit: Any, within: Any) -> Any:  # noqa: ANN401
     """The beta-binomial, as a product over turns, but for its constant.
 
     Unlike its gamma functions this is exact in single precision where turns hardly
@@ -146,7 +146,7 @@ def log_mass(events: Ids, turns: Ids, logit: Any, alike: Any) -> Any:  # noqa: A
         events: Divergent turns; shape (runs,).
         turns: All turns, at least 1.
         logit: Of the rate; an array that JAX takes.
-        alike: The correlation of two turns of a run.
+        within: The correlation of two turns of a run.
 
     Returns:
         Shape (runs,): the log of the chance, less that of the ways to order the turns.
@@ -159,10 +159,10 @@ def log_mass(events: Ids, turns: Ids, logit: Any, alike: Any) -> Any:  # noqa: A
     def over(seen: Ids, logs: Any) -> Any:  # noqa: ANN401
         return jnp.where(later < seen[:, None], logs, 0).sum(axis=-1)
 
-    total = -over(turns, jnp.log(1 - alike + later * alike))
+    total = -over(turns, jnp.log(1 - within + later * within))
     for sign, seen in ((1, events), (-1, turns - events)):
-        rest = (1 - alike) * sigmoid(sign * logit)[:, None] + later * alike
+        rest = (1 - within) * sigmoid(sign * logit)[:, None] + later * within
         total += jnp.where(seen > 0, log_sigmoid(sign * logit), 0)
         total += over(seen, jnp.log(rest))
     mixed = (events > 0) & (events < turns)
-    return total + jnp.where(mixed, jnp.log1p(-alike), 0)
+    return total + jnp.where(mixed, jnp.log1p(-within), 0)
