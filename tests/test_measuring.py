@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from offrecord import load_study
+from offrecord.measures.pairings import PAIR_KEY, pair_rows
 from offrecord.measuring import MEASURES, Means, measure_study
 from offrecord.records import OffrecordError
 from tests.test_inspect import offrecord, run_small
@@ -64,6 +66,28 @@ def test_what_cannot_be_measured_is_said_and_the_rest_is(messy: Path) -> None:
     table = pl.read_parquet(messy / "measures/entailment.parquet")
     assert table.height == 12 * 4
     assert table["reason"].str.starts_with("not measured").all()
+
+
+def test_similarities_become_means_with_the_run_as_cluster(messy: Path) -> None:
+    study = load_study(messy)
+    pairs = pair_rows(study.transcript, "channels", study.facts)
+    table = pairs.select(
+        *PAIR_KEY,
+        cosine=pl.when(pl.col("left_turn") <= 2).then(0.25).otherwise(0.75),
+        variant=pl.lit("clean"),
+        model=pl.lit("by hand"),
+    )
+    path = messy / "measures" / "similarity.parquet"
+    table.write_parquet(path)
+    for by in ("model", "kind", "round"):
+        offrecord("estimate", str(messy), "--by", by)
+        texts = json.loads((messy / "estimates.json").read_text())["texts"]
+        held = [row for row in texts if row["estimate"] == "cosine"]
+        # Turns 1 and 2 are round 1 of both agents, 3 and 4 round 2.
+        assert held
+        assert all(abs(row["value"] - 0.5) < 1e-12 for row in held)
+        assert all(row["measured_by"] == "by hand" for row in held)
+    path.unlink()
 
 
 def test_a_log_is_scored_again_by_a_measure(messy: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -80,5 +81,8 @@ def measure(
     )
     from offrecord.content.escapes import escaped
 
-    for done in measure_study(load_study(study), names, means):
+    taken = measure_study(load_study(study), names, means)
+    for done in taken:
         click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)
+    if names and not any(done.measured for done in taken):
+        sys.exit(2)  # nothing of what was asked for could be measured

@@ -185,8 +185,8 @@ def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:
 def _against(pairs: pl.DataFrame, wanted: Wanted) -> Rows:
     if wanted.against is None:
         return []
-    if wanted.margin is None:
-        raise OffrecordError("--against: give --margin, in points, as well")
+    if wanted.margin is None or wanted.margin <= 0:
+        raise OffrecordError("--against: give --margin, above 0 points, as well")
     old = load_study(wanted.against).pairs
     by = [key for key in wanted.by if key != "model"]
     return noninferiority_rows(pairs, old, by, wanted.margin)

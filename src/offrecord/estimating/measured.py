@@ -72,9 +72,10 @@ def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
         table = _table(study, file)
         if table is None:
             continue
-        cells = study.pairs.select(
-            "run", *CELL, *(key for key in by if key in study.pairs.columns)
-        ).unique("run")
+        # What a run has one value of; agent and channel are the pair's own.
+        own = [key for key in by if key not in {"agent", "round", "channel"}]
+        names = list(dict.fromkeys(["run", *CELL, *own]))
+        cells = study.pairs.select(names).unique("run")
         rows = clustered(
             table.rename({"left_run": "run", "model": "measured_by"})
             .join(cells, on="run", how="inner")

@@ -66,7 +66,9 @@ def measure_study(study: Study, names: Sequence[str], means: Means) -> list[Done
     done: list[Done] = []
     for name in names or MEASURES:
         try:
-            done += [Done(name, True, line) for line in MEASURES[name](study, means)]
+            # Line by line: what a measure did before it failed was done.
+            for line in MEASURES[name](study, means):
+                done.append(Done(name, True, line))
         except OffrecordError as fault:
             done.append(Done(name, False, f"not measured: {fault}"))
     stated: dict[str, Any] = dict(study.facts.get("measured", {}))
