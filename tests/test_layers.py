@@ -40,6 +40,7 @@ BESIDE = {
 # Modules of the flow that may know Inspect: the adapters.
 ADAPTERS = {
     "protocol.dataset",
+    "protocol.models",
     "protocol.solver",
     "transcript.inspect_calls",
     "transcript.inspect_logs",

@@ -15,18 +15,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-import dotenv
 from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
     GenerateConfig,
     Model,
-    get_model,
 )
-from rich.errors import MarkupError
-from rich.text import Text
 
 from offrecord.measures.verdicts import JudgeRequest, Verdict, verdict_of
+from offrecord.protocol.models import open_model, plain_error
 from offrecord.records import OffrecordError, digest
 
 AT_ONCE: Final = 10
@@ -82,7 +79,7 @@ async def ask_judge(
     }
     asked = {}
     if open_questions:
-        asked = await _Calls(_opened(model), model, replies, at_once).all(
+        asked = await _Calls(open_model(model, "judge"), model, replies, at_once).all(
             open_questions
         )
     return [
@@ -140,7 +137,7 @@ class _Calls:
         except OffrecordError:
             raise
         except Exception as error:  # each provider has its own
-            return self._failed(_plain(error))
+            return self._failed(plain_error(error))
         self._came_back = True
         found = {
             "reply": output.completion,
@@ -195,21 +192,3 @@ _REPLY: Final = ("reply", "stop_reason", "error", "model_answered")
 def _key(request: JudgeRequest, model: str) -> str:
     asked = [model, request.prompt.system, request.message, request.draw]
     return digest(asked, 32)
-
-
-def _opened(name: str) -> Model:
-    dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
-    try:
-        return get_model(name)
-    except OffrecordError:
-        raise
-    except Exception as error:  # each provider has its own
-        raise OffrecordError(f"judge {name}: {_plain(error)}") from None
-
-
-def _plain(error: Exception) -> str:
-    """An error as one line, without the markup that Inspect's messages have."""
-    text = str(error) or type(error).__name__
-    with suppress(MarkupError):
-        text = Text.from_markup(text).plain
-    return " ".join(text.split())

@@ -6,16 +6,10 @@ A missing key, client or file then costs one line instead of a half-begun study.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
-import dotenv
-from inspect_ai.model import get_model
-from rich.errors import MarkupError
-from rich.text import Text
-
 from offrecord.protocol.design import Design
-from offrecord.records import OffrecordError
+from offrecord.protocol.models import open_model
 
 _SHAPING: Final = ("-M", "--model-base-url", "--model-config")
 """Options without which a model may not open, and which only Inspect can read."""
@@ -34,19 +28,5 @@ def open_models(design: Design, options: Sequence[str]) -> None:
     """
     if any(option.partition("=")[0] in _SHAPING for option in options):
         return
-    dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
     for name in dict.fromkeys((*design.models, *design.roles.values())):
-        try:
-            get_model(name)
-        except OffrecordError:
-            raise
-        except Exception as error:  # each provider has its own
-            raise OffrecordError(f"model {name}: {_plain(error)}") from None
-
-
-def _plain(error: Exception) -> str:
-    """An error as one line, without the markup that Inspect's messages have."""
-    text = str(error) or type(error).__name__
-    with suppress(MarkupError):
-        text = Text.from_markup(text).plain
-    return " ".join(text.split())
+        open_model(name)

@@ -1,0 +1,39 @@
+"""Opening a model through Inspect, with one line where it cannot be opened."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import dotenv
+from inspect_ai.model import Model, get_model
+from rich.errors import MarkupError
+from rich.text import Text
+
+from offrecord.records import OffrecordError
+
+
+def open_model(name: str, what: str = "model") -> Model:
+    """Open a model; it is not called.
+
+    Args:
+        name: The model, as Inspect names it.
+        what: What it is to be, as the error calls it.
+
+    Raises:
+        OffrecordError: If it cannot be opened, and why.
+    """
+    dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
+    try:
+        return get_model(name)
+    except OffrecordError:
+        raise
+    except Exception as error:  # each provider has its own
+        raise OffrecordError(f"{what} {name}: {plain_error(error)}") from None
+
+
+def plain_error(error: Exception) -> str:
+    """An error as one line, without the markup that Inspect's messages have."""
+    text = str(error) or type(error).__name__
+    with suppress(MarkupError):
+        text = Text.from_markup(text).plain
+    return " ".join(text.split())
