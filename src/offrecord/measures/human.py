@@ -18,8 +18,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
+from offrecord.content import spreadsheet
 from offrecord.content.labels import normalise
-from offrecord.content.letters import fold, visible_only
+from offrecord.content.letters import visible_only
 from offrecord.measures.second_coder import (
     CODER_VERSION,
     TEXT_SCHEMA,
@@ -35,8 +36,6 @@ from offrecord.transcript.store import write_text
 
 COLUMNS: Final = ("id", "text", "option_1", "option_2", "code", "note")
 """The sheet's columns. A coder fills `code` with 1, 2 or unclear, and may note."""
-
-_FORMULA: Final = ("=", "+", "-", "@", "|", "%")
 
 
 class Coded(NamedTuple):
@@ -84,9 +83,7 @@ def write_sheet(
 
 def guarded(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula, free of invisible characters."""
-    cell = visible_only(cell)
-    begins = fold(cell).lstrip(" \n'\"")
-    return f"'{cell}" if begins.startswith(_FORMULA) or cell[:1] == "\t" else cell
+    return spreadsheet.guarded(visible_only(cell))
 
 
 def read_sheet(path: Path, texts: pl.DataFrame, seed: int, coder: str) -> Coded:
