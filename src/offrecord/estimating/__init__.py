@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,10 +18,9 @@ import polars as pl
 
 from offrecord.estimates.channel_gap import channel_gap_rows
 from offrecord.estimates.contrasts import contrast_rows
-from offrecord.estimates.groups import CONTEXT, group_keys, grouped
+from offrecord.estimates.groups import CONTEXT
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.hierarchical import hierarchical_rows
-from offrecord.estimates.missingness import missingness, rate_ranges
 from offrecord.estimates.noninferiority import noninferiority_rows
 from offrecord.estimates.replayed import HISTORY, replay_contrast_rows
 from offrecord.estimates.rows import (
@@ -33,14 +32,15 @@ from offrecord.estimates.rows import (
     survival_rows,
 )
 from offrecord.estimates.scopes import Scope
-from offrecord.estimates.splits import split_rows
 from offrecord.estimates.table import DEFAULT_BY, estimate_table
+from offrecord.estimating.described import missing_rows
 from offrecord.estimating.measured import (
     agreement_estimates,
     attribution_estimates,
     survey_estimates,
     text_estimates,
 )
+from offrecord.estimating.views import split_dicts, study_views
 from offrecord.measures.awareness import AWARENESS_FILE, aware_flags
 from offrecord.measures.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import stance_draws
@@ -73,6 +73,8 @@ class Wanted:
     """Whether to leave out pairs that name a test or a role play, or doubt privacy."""
     bayes: bool = False
     """Whether to sample the hierarchical model, which needs the extra `bayes`."""
+    views: bool = True
+    """Whether to estimate what a report shows (`study_views`) as well."""
     seed: int = 0
 
 
@@ -105,10 +107,10 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "note": unlike_partners(pairs),
         "measured": study.facts.get("measured", {}),
         "rates": estimate_table(pairs, by),
-        "split": list(_split(pairs, by, wanted.scope)),
+        "split": list(split_dicts(pairs, by, wanted.scope)),
         "gap": channel_gap_rows(pairs, by, rng),
         "floor": floor_rows(draws, spoken, within, rng),
-        "missing": list(_missing(pairs, by)),
+        "missing": missing_rows(pairs, by),
         "persistence": persistence_rows(pairs, within),
         "first_divergence": survival_rows(pairs, within),
         "heterogeneity": heterogeneity_rows(pairs, within),
@@ -123,6 +125,7 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "texts": list(text_estimates(study, within, wanted.scope)),
         "attribution": list(attribution_estimates(study, by)),
         "agreement": list(agreement_estimates(study)),
+        "views": study_views(study, pairs, wanted.seed) if wanted.views else {},
     }
 
 
@@ -134,37 +137,6 @@ def write_estimates(study: Study, estimates: Mapping[str, Any]) -> None:
     """
     text = json.dumps(_plain(estimates), indent=1, allow_nan=False)
     write_text(study.path / ESTIMATES_FILE, text + "\n")
-
-
-def _split(pairs: pl.DataFrame, by: Sequence[str], scope: Scope) -> Iterator[Any]:
-    for row in split_rows(pairs, by, scope):
-        for name, estimate in row.estimates.items():
-            yield {**row.keys, "estimate": name, **asdict(estimate)}
-
-
-def _missing(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[dict[str, Any]]:
-    values = pairs.with_columns(
-        pl.col("public", "other").cast(pl.Float64).fill_null(math.nan)
-    )
-    for named, group in grouped(values, group_keys(pairs, by)):
-        public, other = group["public"].to_numpy(), group["other"].to_numpy()
-        runs = group.unique("run")
-        found = missingness(public, other, int(runs["attempts"].sum()), runs.height)
-        ranges = rate_ranges(public, other)._asdict()
-        bounds = {
-            f"{rate}_{end}": getattr(limits, end)
-            for rate, limits in ranges.items()
-            for end in ("low", "high")
-        }
-        reasons = {
-            f"{side}_reasons": dict(
-                group.filter(pl.col(side).is_nan())[f"{side}_status"]
-                .value_counts(sort=True)
-                .iter_rows()
-            )
-            for side in ("public", "other")
-        }
-        yield {**named, **found._asdict(), **bounds, **reasons}
 
 
 def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:

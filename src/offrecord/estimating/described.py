@@ -1,0 +1,176 @@
+"""What a report describes beside the rates: spreads, counts, and what is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from offrecord.estimates.groups import group_keys, grouped
+from offrecord.estimates.means import mean_estimate
+from offrecord.estimates.missingness import missingness, rate_ranges
+from offrecord.estimates.scopes import Scope, clustered, scoped
+from offrecord.measures.awareness import AWARENESS_FILE, SIGNS
+from offrecord.measures.markers import MARKERS_FILE
+from offrecord.measures.pairs import CELL
+from offrecord.measures.similarity import SIMILARITY_FILE
+from offrecord.study import Study
+from offrecord.transcript.measured import measured
+from offrecord.transcript.schema import ROW_KEY
+from offrecord.transcript.store import read_table
+
+Rows = list[dict[str, Any]]
+
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Of a distribution, as `q05` to `q95`."""
+
+MARKERS: Final = (
+    "words",
+    "hedges_per_100",
+    "boosters_per_100",
+    "partner_credit_per_100",
+    "first_singular_per_100",
+    "first_plural_per_100",
+    "second_person_per_100",
+    "concession_opening",
+)
+"""The markers that a report shows; the last one is a share."""
+
+
+def measured_table(study: Study, file: str) -> pl.DataFrame | None:
+    """A table of measures, or None where it was not measured."""
+    path = study.path / file
+    return read_table(path) if path.is_file() else None
+
+
+def missing_rows(pairs: pl.DataFrame, by: Sequence[str]) -> Rows:
+    """What is missing of each group, why, and how far it could move the rates."""
+    return list(_missing(pairs, by))
+
+
+def _missing(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[dict[str, Any]]:
+    values = pairs.with_columns(
+        pl.col("public", "other").cast(pl.Float64).fill_null(math.nan)
+    )
+    for named, group in grouped(values, group_keys(pairs, by)):
+        public, other = group["public"].to_numpy(), group["other"].to_numpy()
+        runs = group.unique("run")
+        found = missingness(public, other, int(runs["attempts"].sum()), runs.height)
+        ranges = rate_ranges(public, other)._asdict()
+        bounds = {
+            f"{rate}_{end}": getattr(limits, end)
+            for rate, limits in ranges.items()
+            for end in ("low", "high")
+        }
+        reasons = {
+            f"{side}_reasons": dict(
+                group.filter(pl.col(side).is_nan())[f"{side}_status"]
+                .value_counts(sort=True)
+                .iter_rows()
+            )
+            for side in ("public", "other")
+        }
+        yield {**named, **found._asdict(), **bounds, **reasons}
+
+
+def status_rows(study: Study) -> Rows:
+    """How many outputs had each status, by form and channel, of the measured attempts.
+
+    Stances and surveys by the status of their parse, which tables count.
+    """
+    kept = measured(study.transcript).select("run", "attempt").unique()
+    rows = []
+    for parsed in (study.stances, study.surveys):
+        rows += (
+            parsed.join(kept, on=["run", "attempt"], how="semi")
+            .group_by("form", "channel", "status")
+            .len("outputs")
+            .sort("form", "channel", "status")
+            .to_dicts()
+        )
+    return rows
+
+
+def cosine_spread(study: Study) -> Rows:
+    """The distribution of cosines by model, condition, agent, channel and pairing."""
+    table = measured_table(study, SIMILARITY_FILE)
+    if table is None:
+        return []
+    cells = study.pairs.select("run", "model", "condition", "kind").unique("run")
+    keys = ["model", "condition", "kind", "agent", "channel", "pairing", "variant"]
+    return (
+        table.rename({"left_run": "run", "model": "embedder"})
+        .join(cells, on="run", how="inner")
+        .with_columns(agent="left_agent", channel="right_channel")
+        .group_by(keys)
+        .agg(
+            *(
+                pl.col("cosine").quantile(q, "linear").alias(f"q{100 * q:02.0f}")
+                for q in QUANTILES
+            ),
+            mean=pl.col("cosine").mean(),
+            pairs=pl.col("cosine").count(),
+            missing=pl.col("cosine").null_count(),
+        )
+        .sort(keys)
+        .to_dicts()
+    )
+
+
+def marker_rows(study: Study) -> Rows:
+    """The mean of each marker by kind, agent and channel, with the run as cluster."""
+    table = measured_table(study, MARKERS_FILE)
+    if table is None:
+        return []
+    rows = _with_cells(study, table.filter(draw=0), MARKERS)
+    return [
+        {**named, "marker": name, **_mean(group, name)}
+        for named, group in grouped(rows, ["kind", "agent", "channel"])
+        for name in MARKERS
+    ]
+
+
+def awareness_rows(study: Study) -> Rows:
+    """The share of texts that show each sign, by kind, agent, channel and form."""
+    table = measured_table(study, AWARENESS_FILE)
+    if table is None:
+        return []
+    rows = _with_cells(study, table, SIGNS)
+    return [
+        {**named, "sign": sign, **_mean(group, sign)}
+        for named, group in grouped(rows, ["kind", "agent", "channel", "form"])
+        for sign in SIGNS
+    ]
+
+
+def _with_cells(
+    study: Study, table: pl.DataFrame, values: Sequence[str]
+) -> pl.DataFrame:
+    """Rows of measured attempts with their cells, clusters and values as floats."""
+    kept = measured(study.transcript).select(*ROW_KEY, "round")
+    cells = study.pairs.select("run", *CELL).unique("run")
+    return clustered(
+        table.join(kept, on=list(ROW_KEY), how="inner")
+        .join(cells, on="run", how="inner")
+        .with_columns(
+            pl.col(*values).cast(pl.Float64).fill_null(math.nan),
+            public=pl.lit(None, pl.Float64),
+            other=pl.lit(None, pl.Float64),
+        )
+    )
+
+
+def _mean(group: pl.DataFrame, name: str) -> dict[str, Any]:
+    values: np.ndarray[Any, np.dtype[np.float64]] = group[name].to_numpy()
+    mean = mean_estimate(scoped(group, values, Scope.RUNS), Scope.RUNS)
+    return {
+        "value": mean.value,
+        "low": mean.low,
+        "high": mean.high,
+        "texts": mean.turns,
+        "missing": mean.missing,
+        "reason": mean.reason,
+    }
