@@ -97,7 +97,8 @@ def grouped(
     yield from sorted(groups, key=lambda g: [_place(g[0][key]) for key in keys])
 
 
-_SAME: Final = ("model", "partner", "scenario", "protocol", "factors")
+SAME_CELL: Final = ("model", "partner", "scenario", "protocol", "factors")
+"""What a cell shares with the baseline that it is set against."""
 
 
 def baseline_of(group: pl.DataFrame, baselines: pl.DataFrame) -> pl.DataFrame | None:
@@ -113,9 +114,9 @@ def baseline_of(group: pl.DataFrame, baselines: pl.DataFrame) -> pl.DataFrame | 
     """
     if Kind.BASELINE in group["kind"].unique():
         return None
-    cells = group.select(_SAME).unique()
-    matched = baselines.join(cells, on=list(_SAME), how="semi", nulls_equal=True)
-    found = matched.select(_SAME).unique().height
+    cells = group.select(SAME_CELL).unique()
+    matched = baselines.join(cells, on=list(SAME_CELL), how="semi", nulls_equal=True)
+    found = matched.select(SAME_CELL).unique().height
     return matched if found == cells.height else None
 
 

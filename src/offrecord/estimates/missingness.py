@@ -92,6 +92,19 @@ def rate_ranges(public: Values, other: Values) -> RateRanges:
     )
 
 
+def accommodating_range(public: Values, other: Values) -> Range:
+    """Worst and best case of the share of turns that are on the side in public alone.
+
+    Args:
+        public: Shape (planned turns,): 1 on the partner's side, 0 not, NaN missing.
+        other: The same of the other channel.
+    """
+    if not public.size:
+        return NOTHING
+    spoken, kept = _sides(public), _sides(other)
+    return _mean(spoken[0] * (1 - kept[1]), spoken[1] * (1 - kept[0]))
+
+
 def split_ranges(condition: RateRanges, baseline: RateRanges) -> SplitRanges:
     """Worst and best case of X, Y and Z."""
     return SplitRanges(

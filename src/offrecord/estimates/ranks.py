@@ -52,14 +52,28 @@ def rank_sets(
         values: Of each group, 0, 1 or NaN, shape (turns,).
         level: How often all ranks hold together.
     """
-    pairs = list(combinations(range(len(groups)), 2))
-    each = sidak_level(level, len(pairs))
-    bounds = [
-        rate_bounds(v, g.runs, g.cells, each)
-        for g, v in zip(groups, values, strict=True)
-    ]
-    above, below = [0] * len(groups), [0] * len(groups)
-    for first, second in pairs:
+    each = pairwise_level(len(groups), level)
+    return ranked(
+        [
+            rate_bounds(v, g.runs, g.cells, each)
+            for g, v in zip(groups, values, strict=True)
+        ]
+    )
+
+
+def pairwise_level(count: int, level: float = 0.95) -> float:
+    """The level of each interval with which `count` groups are ranked all at once."""
+    return sidak_level(level, math.comb(count, 2))
+
+
+def ranked(bounds: Sequence[Bounds]) -> list[Rank]:
+    """Rank values from their bounds, as `rank_sets` ranks rates.
+
+    Args:
+        bounds: Of independent groups, each at the level that `pairwise_level` gives.
+    """
+    above, below = [0] * len(bounds), [0] * len(bounds)
+    for first, second in combinations(range(len(bounds)), 2):
         gap = difference(bounds[first], bounds[second])
         if gap.low > 0:
             above[second] += 1
@@ -69,7 +83,7 @@ def rank_sets(
             below[second] += 1
     known = [b.value for b in bounds if not math.isnan(b.value)]
     return [
-        Rank(b.value, _place(b.value, known), 1 + up, len(groups) - down)
+        Rank(b.value, _place(b.value, known), 1 + up, len(bounds) - down)
         for b, up, down in zip(bounds, above, below, strict=True)
     ]
 

@@ -16,7 +16,7 @@ from offrecord.estimates.groups import (
     grouped,
     matching,
 )
-from offrecord.estimates.intervals import rate_estimate
+from offrecord.estimates.intervals import LEVEL, rate_estimate
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.scopes import Scope, clustered, scoped
 from offrecord.estimates.split import (
@@ -49,6 +49,7 @@ def split_rows(
     *,
     numeric: bool = False,
     also: Sequence[str] = (),
+    level: float = LEVEL,
 ) -> list[SplitRow]:
     """The estimates of every group.
 
@@ -59,6 +60,7 @@ def split_rows(
         scope: Whom the intervals are to speak about.
         numeric: Whether the values are a numeric measure instead of sides.
         also: Further columns of such a measure to group by, say the item.
+        level: How often such intervals are to hold the truth.
 
     Raises:
         OffrecordError: If a key is unknown.
@@ -71,12 +73,13 @@ def split_rows(
     for named, group in grouped(frame, keys):
         pair = _channels(group, scope)
         named_levels = _numeric if numeric else _stances
-        levels = dict(named_levels(pair, scope))
+        levels = dict(named_levels(pair, scope, level))
         shared = matching(unpressed, {key: named[key] for key in others})
         baseline = baseline_of(group, shared)
         if baseline is not None:
             splitting = mean_split if numeric else rate_split
-            levels |= splitting(pair, _channels(baseline, scope), scope)._asdict()
+            beside = _channels(baseline, scope)
+            levels |= splitting(pair, beside, scope, level)._asdict()
         rows.append(SplitRow(named, levels))
     return rows
 
@@ -88,20 +91,24 @@ def _channels(group: pl.DataFrame, scope: Scope) -> Channels:
     return channels(public, other)
 
 
-def _stances(pair: Channels, scope: Scope) -> Iterator[tuple[str, Estimate]]:
+def _stances(
+    pair: Channels, scope: Scope, level: float
+) -> Iterator[tuple[str, Estimate]]:
     gap = pair.gap.values
-    yield "public", rate_estimate(pair.public, scope)
-    yield "off_record", rate_estimate(pair.other, scope)
-    yield "gap", rate_gap(pair, scope)
+    yield "public", rate_estimate(pair.public, scope, level=level)
+    yield "off_record", rate_estimate(pair.other, scope, level=level)
+    yield "gap", rate_gap(pair, scope, level)
     for name, values in {
         "divergence": np.abs(gap),
         "accommodating": np.maximum(gap, 0),
         "reversing": np.maximum(-gap, 0),
     }.items():
-        yield name, rate_estimate(pair.public.of(values), scope)
+        yield name, rate_estimate(pair.public.of(values), scope, level=level)
 
 
-def _numeric(pair: Channels, scope: Scope) -> Iterator[tuple[str, Estimate]]:
-    yield "public", mean_estimate(pair.public, scope)
-    yield "off_record", mean_estimate(pair.other, scope)
-    yield "gap", mean_gap(pair, scope)
+def _numeric(
+    pair: Channels, scope: Scope, level: float
+) -> Iterator[tuple[str, Estimate]]:
+    yield "public", mean_estimate(pair.public, scope, level)
+    yield "off_record", mean_estimate(pair.other, scope, level)
+    yield "gap", mean_gap(pair, scope, level)
