@@ -92,7 +92,8 @@ def test_the_log_reads_as_the_public_debate(finished: Path) -> None:
             stamp = event.input[-1].metadata["offrecord"]  # type: ignore[index]
             assert output.name.startswith(f"{stamp['channel']} {stamp['form']}")
             assert turn.name == f"turn {stamp['turn']}: {stamp['agent']}"
-    assert set(sample.scores or {}) == {"stance_divergence", "survey_gap"}
+    names = {"stance_divergence", "survey_gap", "debate_summary"}
+    assert set(sample.scores or {}) == names
     meta = sample.metadata["offrecord"]
     assert {"protocol", "channel public", "scenario promotion"} <= set(meta["content"])
 

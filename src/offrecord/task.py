@@ -6,17 +6,24 @@ runs cells named by hand; `offrecord run` passes a study, which names all of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from inspect_ai import Task, task
-from inspect_ai.model import GenerateConfig
+from inspect_ai import Epochs, Task, task
+from inspect_ai.model import GenerateConfig, get_model
 
-from offrecord.measures.scorers import stance_divergence, survey_gap
-from offrecord.protocol.dataset import debate_dataset
+from offrecord.measures.scorers import (
+    debate_summary,
+    stance_divergence,
+    survey_gap,
+)
+from offrecord.protocol.dataset import debate_dataset, part_dataset
 from offrecord.protocol.design import Design, make_design, read_design
+from offrecord.protocol.part import runs_of_model
 from offrecord.protocol.solver import debate_turns
 from offrecord.replays import replay_dataset, replay_turns
 from offrecord.transcript.folder import study_design_path
+from offrecord.viewer import viewer_config
 
 TRANSPORT_RETRIES = 6
 """How often a request is sent again after a transport error, at most: a few minutes.
@@ -26,6 +33,7 @@ TRANSPORT_RETRIES = 6
 @task
 def debate(
     study: str | None = None,
+    part: str | None = None,
     scenario: str | list[str] = "promotion",
     condition: str | list[str] = "baseline",
     rounds: int = 5,
@@ -39,6 +47,7 @@ def debate(
 
     Args:
         study: A study folder; it replaces all other arguments.
+        part: Instead of a study, a part of one that `offrecord run` prepared.
         scenario: Ids of built-in scenarios, or folders.
         condition: Condition ids.
         rounds: Turns of each agent.
@@ -51,8 +60,11 @@ def debate(
     Raises:
         OffrecordError: If the design asks for what is not to be had.
     """
-    if study is not None:
-        design = read_design(study_design_path(study))
+    runs = None
+    if study is not None or part is not None:
+        file = study_design_path(study or ".")
+        design = read_design(file)
+        runs = None if part is None else runs_of_model(file, str(get_model()))
     else:
         design = make_design(
             {
@@ -68,10 +80,10 @@ def debate(
             },
             "task arguments",
         )
-    return _task(design)
+    return _task(design, runs)
 
 
-def _task(design: Design) -> Task:
+def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:
     asked: dict[str, Any] = {
         "protocol": design.protocol,
         "channels": list(design.channels),
@@ -79,15 +91,18 @@ def _task(design: Design) -> Task:
         "shadows": design.shadows,
         "seed": design.seed,
     }
+    dataset = replay_dataset(design) if design.on else debate_dataset(design)
     return Task(
-        dataset=replay_dataset(design) if design.on else debate_dataset(design),
+        dataset=dataset if runs is None else part_dataset(dataset, runs),
         solver=replay_turns(on=design.on, **asked)
         if design.on
         else debate_turns(structured=design.structured, **asked),
-        scorer=[stance_divergence(), survey_gap()],
-        epochs=design.runs,
+        scorer=[stance_divergence(), survey_gap(), debate_summary()],
+        # Each run counts by itself: a mean over repeats would hide missing ones.
+        epochs=Epochs(design.runs if runs is None else 1, []),
         config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
         version=1,
+        viewer=viewer_config(),
     )
 
 

@@ -27,7 +27,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, LimitExceededError, span
 
 from offrecord.protocol.channel import Channel, find_channel
-from offrecord.protocol.dataset import case_of
+from offrecord.protocol.dataset import case_of, repeat_of
 from offrecord.protocol.debate import (
     Ask,
     Debate,
@@ -87,7 +87,7 @@ def debate_turns(
         models = models_of(scenario)
         script = Script(
             cell=cell_of(case, scenario, templates.id, models),
-            repeat=state.epoch,
+            repeat=repeat_of(state.metadata, state.epoch),
             scenario=scenario,
             protocol=templates,
             channels=listeners,
@@ -259,6 +259,10 @@ def _compared(channels: Sequence[Channel]) -> list[str]:
 def _record(script: Script, debate: Debate) -> dict[str, Any]:
     """What scorers need: a log that is scored again has no debate at hand."""
     return {
+        "run": script.cell.run(script.repeat),
+        "scenario": script.cell.scenario,
+        "condition": script.cell.condition,
+        "ended": str(debate.ended),
         "rounds": script.rounds,
         "order": list(script.protocol.order),
         "target": next(a.id for a in script.scenario.agents if a.role is Role.TARGET),
