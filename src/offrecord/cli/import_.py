@@ -9,21 +9,25 @@ import click
 
 @click.command(name="import")
 @click.argument("kind", type=click.Choice(["llmagora", "inspect"]))
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="The study."
 )
-def import_(kind: str, source: Path, out: Path) -> None:
+def import_(kind: str, source: str, out: Path) -> None:
     """Make the study --out of SOURCE, which is only read.
 
-    llmagora: a folder of published sweeps. inspect: logs of offrecord/debate.
+    llmagora: a folder of published sweeps. inspect: logs of offrecord/debate, in a
+    folder or at any fsspec address; those of shards bring the study's design.
     """
     from offrecord.cli.summary import show_summary
+
+    if kind == "inspect":
+        from offrecord.runner.shards import import_logs
+
+        show_summary(import_logs(source, out))
+        return
     from offrecord.study import land, refuse_other_study
+    from offrecord.transcript.llmagora import import_llmagora
 
     refuse_other_study(out, kind)
-    if kind == "llmagora":
-        from offrecord.transcript.llmagora import import_llmagora as read
-    else:
-        from offrecord.transcript.inspect_logs import import_inspect as read
-    show_summary(land(out, read(source, out.resolve().name)))
+    show_summary(land(out, import_llmagora(Path(source), out.resolve().name)))

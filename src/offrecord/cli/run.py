@@ -24,17 +24,31 @@ from offrecord.cli.options import (
     type=click.Path(path_type=Path, file_okay=False),
     help="The study's folder; an existing study is resumed or added to.",
 )
-def run(file: Path | None, out: Path, **options: Any) -> None:  # noqa: ANN401
+@click.option("--shard", help="i/n: hold this part alone, and import nothing.")
+@click.option(
+    "--log-root",
+    help="Where logs lie: a folder or any fsspec address (OUT/logs).",
+)
+def run(
+    file: Path | None,
+    out: Path,
+    shard: str | None,
+    log_root: str | None,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Hold the debates of a design and print what came back.
 
     FILE is a study.yaml, which is only read; options come before it. Options after
     `--` go to `inspect eval-set`. Run again with the same --out to resume, or with
     more models, scenarios, conditions or runs to add to the study.
     """
+    if shard is not None:
+        _run_shard(shard, file, out, log_root, options)
+        return
     from offrecord.cli.summary import show_summary
     from offrecord.runner.run import run_study
 
-    finished = run_study(file, given_fields(options), inspect_options(), out)
+    finished = run_study(file, given_fields(options), inspect_options(), out, log_root)
     show_summary(finished.study)
     if finished.ended < finished.planned:
         click.echo(
@@ -42,4 +56,26 @@ def run(file: Path | None, out: Path, **options: Any) -> None:  # noqa: ANN401
             f"with: offrecord run --out {out}",
             err=True,
         )
+        sys.exit(1)
+
+
+def _run_shard(
+    shard: str,
+    file: Path | None,
+    out: Path,
+    root: str | None,
+    options: dict[str, Any],
+) -> None:
+    from offrecord.protocol.part import parse_part
+    from offrecord.runner.shards import hold_shard, log_root
+
+    part = parse_part(shard)
+    logs = log_root(out, root)
+    held = hold_shard(file, given_fields(options), inspect_options(), out, part, logs)
+    click.echo(
+        f"offrecord: shard {part}: {held.ended} of {held.planned} runs are in; when "
+        f"all shards are: offrecord import inspect {root or out / 'logs'} --out {out}",
+        err=True,
+    )
+    if held.ended < held.planned:
         sys.exit(1)

@@ -6,6 +6,7 @@ hashes of all content. Repeats are Inspect epochs, the model is the eval's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from offrecord.protocol.design import (
     protocol_stamps,
     scenario_stamps,
 )
+from offrecord.protocol.part import held_once
 from offrecord.protocol.prompts import find_protocol
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Instrument
@@ -46,6 +48,38 @@ def debate_dataset(design: Design) -> MemoryDataset:
     }
     samples = [_sample(case, asked) for case in cases(design)]
     return MemoryDataset(samples, name="offrecord")
+
+
+def part_dataset(
+    whole: MemoryDataset, runs: Iterable[tuple[str, int]]
+) -> MemoryDataset:
+    """A part of a dataset, each repeat a sample of its own, since parts cut cells.
+
+    Args:
+        whole: The dataset of the whole design.
+        runs: Sample id and repeat of each run of the part.
+    """
+    known = {sample.id: sample for sample in whole}
+    return MemoryDataset(
+        [_once(known[name], name, repeat) for name, repeat in runs], name=whole.name
+    )
+
+
+def _once(sample: Sample, name: str, repeat: int) -> Sample:
+    stored = (sample.metadata or {})[METADATA_KEY]
+    return sample.model_copy(
+        update={
+            "id": held_once(name, repeat),
+            # The sample of a replay knows already which repeat its stored run was.
+            "metadata": {METADATA_KEY: {"repeat": repeat, **stored}},
+        }
+    )
+
+
+def repeat_of(metadata: dict[str, Any], epoch: int) -> int:
+    """Which repeat of its cell a sample is: of a part it says so, or else its epoch."""
+    repeat: int = metadata[METADATA_KEY].get("repeat", epoch)
+    return repeat
 
 
 def _sample(case: Case, asked: dict[str, Any]) -> Sample:

@@ -35,13 +35,34 @@ def resolve_design(
     Raises:
         OffrecordError: If the design is wrong, or would change the study.
     """
+    return design_over(existing_design(out) if out else None, file, flags, options, out)
+
+
+def design_over(
+    old: Design | None,
+    file: Path | None,
+    flags: Mapping[str, Any],
+    options: Sequence[str],
+    out: Path | None,
+) -> Design:
+    """The design that a call asks for, over what was asked for before.
+
+    Args:
+        old: The design so far, if there is one.
+        file: The user's `study.yaml`; only read.
+        flags: Design fields given on the command line.
+        options: Options for `inspect eval-set`.
+        out: The study's folder, for messages.
+
+    Raises:
+        OffrecordError: If the design is wrong, or would change the study.
+    """
     refuse_secrets(options)
     asking, _ = split_options(options)
     fields = _fields(file) if file else {}
     flags = with_full_paths(flags, Path.cwd())
     if asking:
         flags = {**flags, "options": asking}
-    old = existing_design(out) if out else None
     if old is not None:
         return _checked(grown_design(old, {**fields, **flags}))
     if out is not None and not (file or flags):

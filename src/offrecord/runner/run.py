@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from offrecord.protocol.part import WHOLE
 from offrecord.records import OffrecordError
 from offrecord.runner.evalset import eval_set
 from offrecord.runner.preflight import open_models
@@ -17,6 +18,7 @@ from offrecord.runner.resolve import (
     planned_runs,
     resolve_design,
 )
+from offrecord.runner.shards import hold_shard, import_logs, in_parts, log_root
 from offrecord.study import Study, land
 from offrecord.transcript.folder import (
     DESIGN_FILE,
@@ -39,7 +41,11 @@ class Finished(NamedTuple):
 
 
 def run_study(
-    file: Path | None, flags: Mapping[str, Any], options: Sequence[str], out: Path
+    file: Path | None,
+    flags: Mapping[str, Any],
+    options: Sequence[str],
+    out: Path,
+    root: str | None = None,
 ) -> Finished:
     """Hold the debates that a design asks for and that the study does not have.
 
@@ -48,10 +54,17 @@ def run_study(
         flags: Design fields given on the command line.
         options: Options for `inspect eval-set`, as given after `--`.
         out: The study's folder.
+        root: Where logs lie, if not in the study's folder.
 
     Raises:
         OffrecordError: If the design is wrong, or no debate came back.
     """
+    logs_at = log_root(out, root)
+    if in_parts(out, logs_at):
+        # What shards hold is taken off; the rest is one more part, the whole.
+        held = hold_shard(file, flags, options, out, WHOLE, logs_at)
+        study = import_logs(logs_at, out)
+        return Finished(study, study.ended_runs, held.planned)
     design = resolve_design(file, flags, options, out)
     planned = planned_runs(design)
     open_models(design, (*design.options, *options))

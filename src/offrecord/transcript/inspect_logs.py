@@ -44,7 +44,8 @@ class _Gathering:
     """What has been read so far."""
 
     study: str
-    root: Path
+    root: Path | str
+    """The folder of the logs, or their address."""
     frames: list[pl.DataFrame] = field(default_factory=list)
     """One per log, so that a row lives as a Python object for one log only."""
     left_out: list[str] = field(default_factory=list)
@@ -59,11 +60,12 @@ class _Gathering:
     logs: int = 0
 
 
-def import_inspect(source: Path, study: str) -> Imported:
+def import_inspect(source: Path | str, study: str) -> Imported:
     """Read Inspect logs of our task.
 
     Args:
-        source: A log, or a folder of logs, read recursively.
+        source: A log, or a folder of logs, read recursively; a text is the address of
+            such a folder in a store of objects.
         study: The name of the study that they become.
 
     Returns:
@@ -73,7 +75,10 @@ def import_inspect(source: Path, study: str) -> Imported:
     Raises:
         OffrecordError: If nothing there can be read.
     """
-    gathering = _Gathering(study, source if source.is_dir() else source.parent)
+    root = source
+    if isinstance(source, Path) and not source.is_dir():
+        root = source.parent
+    gathering = _Gathering(study, root)
     for path in _log_files(source):
         _read_log(gathering, path)
     if not gathering.frames:
@@ -86,7 +91,9 @@ def import_inspect(source: Path, study: str) -> Imported:
     )
 
 
-def _log_files(source: Path) -> list[Path]:
+def _log_files(source: Path | str) -> list[Path | str]:
+    if isinstance(source, str):
+        return sorted(str(info.name) for info in _listed(source))
     if not source.exists():
         raise OffrecordError(f"{source}: no such file or folder")
     if source.is_file():
@@ -95,16 +102,18 @@ def _log_files(source: Path) -> list[Path]:
     return sorted(names)
 
 
-def _listed(source: Path) -> list[Any]:
+def _listed(source: Path | str) -> list[Any]:
+    folder = str(source.resolve()) if isinstance(source, Path) else source
     try:
-        return list(list_eval_logs(str(source.resolve()), recursive=True))
+        return list(list_eval_logs(folder, recursive=True))
     except Exception as error:
         raise OffrecordError(f"{source}: cannot be listed ({_line(error)})") from None
 
 
-def _read_log(gathering: _Gathering, path: Path) -> None:
+def _read_log(gathering: _Gathering, path: Path | str) -> None:
     name = _relative(gathering.root, path)
-    if not path.resolve().is_relative_to(gathering.root.resolve()):
+    if name is None:
+        name = Path(path).name
         gathering.left_out.append(f"{name}: a link that leaves the folder")
         return
     rows = list[dict[str, Any]]()
@@ -255,11 +264,14 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
     }
 
 
-def _relative(root: Path, path: Path) -> str:
-    try:
-        return path.relative_to(root.resolve()).as_posix()
-    except ValueError:
-        return path.name
+def _relative(root: Path | str, path: Path | str) -> str | None:
+    """The name of a log under its root; nothing if it lies outside, as links may."""
+    if isinstance(path, str):
+        return path.removeprefix(f"{root}/")
+    root = Path(root).resolve()
+    if not path.resolve().is_relative_to(root):
+        return None
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
 
 
 def _line(error: Exception) -> str:

@@ -1,0 +1,71 @@
+"""Which runs the logs of a study hold already, wherever they were held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from inspect_ai.log import (
+    EvalLogInfo,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample_summaries,
+)
+
+from offrecord.protocol.part import Run, held_runs, same_plan
+from offrecord.records import OffrecordError
+from offrecord.runner.addresses import find_addresses
+from offrecord.transcript.inspect_logs import TASK
+
+
+class Held(NamedTuple):
+    """Runs that logs hold whole."""
+
+    own: frozenset[Run]
+    """By the task itself, which goes on from them."""
+    elsewhere: frozenset[Run]
+    """By another plan of the same design, such as another number of parts."""
+
+
+def read_held(root: str, plan: str) -> Held:
+    """Read from all logs of a study which runs they hold.
+
+    Logs of the same plan's other parts are not read beyond their head: their runs are
+    none of this part's.
+
+    Args:
+        root: The folder or address under which all logs of the study lie.
+        plan: The task's argument (see `plan_of`).
+
+    Raises:
+        OffrecordError: If the root cannot be reached.
+    """
+    own, elsewhere = set[Run](), set[Run]()
+    for log in _logs(root):
+        try:
+            head = read_eval_log(log, header_only=True)
+            theirs = str(head.eval.task_args.get("part", ""))
+            if head.eval.task != TASK or (theirs != plan and same_plan(theirs, plan)):
+                continue
+            runs = set(held_runs(head.eval.model, _whole(log), part=bool(theirs)))
+        except Exception:  # what cannot be read holds nothing; the import names it
+            continue
+        (own if theirs == plan else elsewhere).update(runs)
+    return Held(frozenset(own), frozenset(elsewhere - own))
+
+
+def _logs(root: str) -> list[EvalLogInfo]:
+    if not find_addresses(root, "*"):
+        return []
+    try:
+        return list_eval_logs(root, recursive=True)
+    except Exception as error:  # every file system has its own
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise OffrecordError(f"{root}: cannot be listed ({line})") from None
+
+
+def _whole(log: EvalLogInfo) -> Iterator[tuple[Any, int]]:
+    """Id and epoch of each sample that came to its end."""
+    for sample in read_eval_log_sample_summaries(log):
+        if sample.completed and not sample.error:
+            yield sample.id, sample.epoch

@@ -1,0 +1,279 @@
+"""Shards: parts of one study, each held by a machine of its own.
+
+A shard writes into `LOGS/i-of-n` alone: its logs, and the design that it was asked for.
+It needs nothing of the other shards and locks nothing of theirs. Importing all logs
+makes the study, its design joined from theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+import click
+
+from offrecord.protocol.design import Design, cases, read_design
+from offrecord.protocol.merge import grown_design
+from offrecord.protocol.part import (
+    PART_FILE,
+    Part,
+    Run,
+    plan_of,
+    runs_of,
+    share_of,
+    write_part,
+)
+from offrecord.records import OffrecordError
+from offrecord.replays import replayed_runs
+from offrecord.runner.addresses import (
+    find_addresses,
+    is_remote,
+    local_root,
+    read_address,
+    write_address,
+)
+from offrecord.runner.evalset import eval_set
+from offrecord.runner.held import read_held
+from offrecord.runner.preflight import open_models
+from offrecord.runner.resolve import calls_per_run, content_of, design_over
+from offrecord.study import Study, land, refuse_other_study
+from offrecord.transcript.folder import (
+    DESIGN_FILE,
+    LOGS_FOLDER,
+    locked,
+    save_design,
+)
+from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.store import STUDY_FILE, read_json, write_json
+
+ROOT_KEY: Final = "log_root"
+"""Where in study.json it says that logs lie elsewhere than in the study's folder."""
+
+_OF_A_PART: Final = "*-of-*"
+_KEPT: Final = (DESIGN_FILE, STUDY_FILE)
+_DIRTY: Final = "--log-dir-allow-dirty"  # a design that grew is another plan
+
+
+class ShardHeld(NamedTuple):
+    """What a call leaves of a shard."""
+
+    ended: int
+    """Runs that were held whole, by this shard or before it."""
+    planned: int
+    """Runs of the shard."""
+
+
+def log_root(out: Path, given: str | None) -> str:
+    """Where the logs of a study lie: as given, as the study says, or in its folder.
+
+    Raises:
+        OffrecordError: If the study has its logs elsewhere.
+    """
+    known = None
+    if (out / STUDY_FILE).is_file():
+        known = read_json(out / STUDY_FILE).get(ROOT_KEY)
+    root = local_root(given or known or str(out / LOGS_FOLDER))
+    if known and root != known:
+        raise OffrecordError(f"--log-root {given}: this study has its logs in {known}")
+    return root
+
+
+def in_parts(out: Path, root: str) -> bool:
+    """Whether the logs of a study lie in folders of shards, or outside its folder."""
+    own = local_root(str(out / LOGS_FOLDER))
+    return root != own or bool(find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}"))
+
+
+def hold_shard(
+    file: Path | None,
+    flags: Mapping[str, Any],
+    options: Sequence[str],
+    out: Path,
+    part: Part,
+    root: str,
+) -> ShardHeld:
+    """Hold those runs of a shard that no log holds yet.
+
+    Args:
+        file: The user's `study.yaml`; only read.
+        flags: Design fields given on the command line.
+        options: Options for `inspect eval-set`, as given after `--`.
+        out: The study's folder, from which its design is read where it has one.
+        part: Which shard.
+        root: Where the logs of all shards lie (see `log_root`).
+
+    Raises:
+        OffrecordError: If the design is wrong, the shard is being held by another
+            process, or no debate came back.
+    """
+    design = design_over(_known_design(out, root), file, flags, options, out)
+    runs = planned(design)
+    mine, plan = share_of(part, runs), plan_of(runs, part)
+    open_models(design, (*design.options, *options))
+    logs = f"{root}/{part.folder}"
+    with _alone(logs), TemporaryDirectory(prefix="offrecord-") as made:
+        study = Path(made)
+        _save(study, logs, design)
+        held = read_held(root, plan)
+        asked = [run for run in mine if run not in held.elsewhere]
+        left = [run for run in asked if run not in held.own]
+        _announce(design, part, len(mine), len(left))
+        code = 0
+        if left:
+            (study / PART_FILE).write_text(write_part(asked), encoding="utf-8")
+            code = eval_set(
+                design.model_copy(update={"models": _models(design, left)}),
+                (*options, _DIRTY),
+                study=study,
+                argument=f"part={plan}",
+                logs=logs,
+            )
+            held = read_held(root, plan)
+    ended = len(set(mine) & (held.own | held.elsewhere))
+    if mine and not ended:
+        raise OffrecordError(
+            f"no debate came back (inspect eval-set ended with code {code}): see "
+            "its message above"
+        )
+    return ShardHeld(ended, len(mine))
+
+
+def planned(design: Design) -> list[Run]:
+    """Every run of a design.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    if design.on:
+        return runs_of(design.models, [run.run for run in replayed_runs(design)], 1)
+    return runs_of(design.models, [case.id for case in cases(design)], design.runs)
+
+
+def import_logs(source: str, out: Path) -> Study:
+    """Make a study of Inspect logs; those of shards bring its design with them.
+
+    Args:
+        source: A log, or a folder or address under which logs lie.
+        out: The study's folder; it may be the one that the logs lie in.
+
+    Raises:
+        OffrecordError: If nothing there can be read, the folder holds something else,
+            or shards were asked for different studies.
+    """
+    root = local_root(source)
+    if not _own(out, root):
+        refuse_other_study(out, "inspect")
+    designs = find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}")
+    imported = import_inspect(root if is_remote(root) else Path(source), _name(out))
+    if not designs and not (out / DESIGN_FILE).is_file():
+        return land(out, imported)
+    with locked(out):
+        design = _known_design(out, root)
+        assert design is not None
+        facts = save_design(out, design, _content(designs))
+        if root != local_root(str(out / LOGS_FOLDER)):
+            write_json(out / STUDY_FILE, {**facts, ROOT_KEY: root})
+        return land(out, imported)
+
+
+def _own(out: Path, root: str) -> bool:
+    """Whether logs are those of the study that they are imported into."""
+    return root == log_root(out, None) and (
+        (out / DESIGN_FILE).is_file()
+        or bool(find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}"))
+    )
+
+
+def _name(out: Path) -> str:
+    return out.resolve().name
+
+
+def _known_design(out: Path, root: str) -> Design | None:
+    """What was asked of a study so far, by its folder and by all of its shards.
+
+    Raises:
+        OffrecordError: If two of them are no parts of one study.
+    """
+    known = read_design(out / DESIGN_FILE) if (out / DESIGN_FILE).is_file() else None
+    for address in find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}"):
+        found = _design_at(address)
+        if known is None or found == known:
+            known = found
+            continue
+        runs = max(known.runs, found.runs)
+        try:
+            known = grown_design(known, {**found.model_dump(), "runs": runs})
+        except OffrecordError as fault:
+            raise OffrecordError(f"{address}: {fault}") from None
+    return known
+
+
+def _design_at(address: str) -> Design:
+    with TemporaryDirectory(prefix="offrecord-") as made:
+        path = Path(made) / DESIGN_FILE
+        path.write_bytes(read_address(address) or b"")
+        return read_design(path)
+
+
+def _save(study: Path, logs: str, design: Design) -> None:
+    """Write a shard's design beside its logs, and check that its content is the same.
+
+    Args:
+        study: A folder for the task to read the design from.
+        logs: The shard's own folder or address.
+        design: The design, new or grown.
+    """
+    before = {name: read_address(f"{logs}/{name}") for name in _KEPT}
+    for name, data in before.items():
+        if data is not None:
+            (study / name).write_bytes(data)
+    facts = save_design(study, design, content_of(design))
+    kept = {name: facts[name] for name in ("content", "design", "versions")}
+    write_json(study / STUDY_FILE, kept)
+    for name in _KEPT:
+        now = (study / name).read_bytes()
+        if now != before[name]:
+            write_address(f"{logs}/{name}", now)
+
+
+def _content(designs: Sequence[str]) -> dict[str, str]:
+    """The content that shards were held with, by the files beside their designs."""
+    content: dict[str, str] = {}
+    for address in designs:
+        with TemporaryDirectory(prefix="offrecord-") as made:
+            path = Path(made) / STUDY_FILE
+            beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
+            path.write_bytes(read_address(beside) or b"{}")
+            for name, stamp in read_json(path).get("content", {}).items():
+                if content.setdefault(name, stamp) != stamp:
+                    raise OffrecordError(
+                        f"{beside}: {name} is {stamp}, and another shard was held with "
+                        f"{content[name]}: these are no parts of one study"
+                    )
+    return content
+
+
+@contextmanager
+def _alone(logs: str) -> Iterator[None]:
+    """Hold a shard alone; nothing can be locked at an address of an object store."""
+    if is_remote(logs):
+        yield
+        return
+    with locked(Path(logs)):
+        yield
+
+
+def _models(design: Design, left: Sequence[Run]) -> tuple[str, ...]:
+    wanted = {run.model for run in left}
+    return tuple(model for model in design.models if model in wanted)
+
+
+def _announce(design: Design, part: Part, mine: int, left: int) -> None:
+    click.echo(
+        f"offrecord: shard {part}: {mine} runs, {mine - left} of them in, {left} to "
+        f"go: up to {left * calls_per_run(design):,} calls",
+        err=True,
+    )
