@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
-_STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories: controls, formats and directions, surrogates, separators."""
 
 
@@ -15,6 +15,6 @@ def escaped(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    if unicodedata.category(character) in _STEERING:
+    if unicodedata.category(character) in STEERING:
         return character.encode("unicode_escape").decode("ascii")
     return character

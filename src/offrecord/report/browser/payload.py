@@ -1,0 +1,124 @@
+"""The transcript browser as one fragment of a page: mark-up, style, script and data.
+
+Texts are compressed in chunks of runs, which the page decodes when they are asked for;
+what it filters by is a compact index beside them. Nothing in the mark-up comes from a
+model: names and replies reach the page as data, and the script shows them as text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.content.escapes import STEERING
+from offrecord.report.browser.index import browser_index
+from offrecord.report.browser.packing import in_chunks, packed
+from offrecord.report.browser.records import run_records
+from offrecord.report.browser.selection import MAX_RUNS, held_runs, shown_rows
+
+_SCRIPTS: Final = (
+    "text.js",
+    "store.js",
+    "filters.js",
+    "list.js",
+    "turn.js",
+    "reader.js",
+    "main.js",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragment:
+    """A part of a page that runs under a strict content policy."""
+
+    html: str
+    """A section, without inline handlers or styles."""
+    css: str
+    js: str
+    """One function call, without eval."""
+    data: dict[str, str]
+    """Id of a data block to its JSON, which holds no `<`."""
+
+
+def browser_fragment(
+    transcript: pl.DataFrame,
+    stances: pl.DataFrame,
+    surveys: pl.DataFrame,
+    pairs: pl.DataFrame,
+    facts: Mapping[str, Any],
+    *,
+    measures: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+    max_runs: int = MAX_RUNS,
+) -> Fragment:
+    """The transcript browser of a study.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        stances: Rows in `STANCE_SCHEMA`.
+        surveys: Rows in `SURVEY_SCHEMA`.
+        pairs: Rows as `stance_pairs` gives them.
+        facts: The content of study.json.
+        measures: What else was measured, by the stem of its file in `measures/`:
+            `similarity`, `entailment`, `attribution`, `markers` and so on; what is not
+            known here is left out.
+        max_runs: How many runs the page holds at most, evenly across cells.
+
+    Raises:
+        OffrecordError: If study.json does not say what was planned.
+    """
+    held = held_runs(transcript, max_runs)
+    rows = shown_rows(transcript, held)
+    ours = pl.col("run").is_in(held)
+    index = browser_index(rows, pairs.filter(ours), [stances, surveys], facts)
+    attempts = (
+        transcript.filter(ours)
+        .group_by("run", "attempt")
+        .agg(pl.col("ended").first(), pl.len())
+        .sort("run", "attempt")
+    )
+    records = run_records(rows, attempts, stances, surveys, facts, measures)
+    data: dict[str, str] = {}
+    chunks: list[int] = []
+    for number, chunk in enumerate(in_chunks(records)):
+        data[f"transcript-texts-{number}"] = packed(f"[{','.join(chunk)}]")
+        chunks.append(len(chunk))
+    index |= {
+        "chunks": chunks,
+        "total": transcript["run"].n_unique(),
+        "attempts": _asked(held, facts, attempts),
+        "scales": _scales(facts),
+        "steering": sorted(STEERING),
+    }
+    whole = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    scripts = "\n".join(_asset(name) for name in _SCRIPTS)
+    return Fragment(
+        html=_asset("browser.html"),
+        css=_asset("browser.css"),
+        js=f'(() => {{\n"use strict";\n{scripts}\n}})();\n',
+        data={"transcript-index": packed(whole), **data},
+    )
+
+
+def _asked(
+    held: list[str], facts: Mapping[str, Any], attempts: pl.DataFrame
+) -> list[int]:
+    """How many attempts at each run there were, recorded or not."""
+    recorded = dict(attempts.group_by("run").len().iter_rows())
+    counted = facts.get("attempts", {})
+    return [counted.get(run, recorded[run]) for run in held]
+
+
+def _scales(facts: Mapping[str, Any]) -> list[list[int]]:
+    """The ends of the scales that surveys were answered on."""
+    ends = {(one["low"], one["high"]) for one in facts.get("instruments", {}).values()}
+    return [list(scale) for scale in sorted(ends)]
+
+
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")

@@ -1,0 +1,148 @@
+"""Runs as JSON records: every output of one run, with its parse and its measures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.measures.pairs import plan_of
+from offrecord.measures.preparation import Variant, prepare
+from offrecord.records import Form
+from offrecord.report.browser.values import output_values, pair_values
+from offrecord.transcript.schema import ROW_KEY
+
+Record = dict[str, Any]
+
+_TURN: Final = ("turn", "round", "agent", "role", "side", "partner_side")
+_META: Final = ("model_answered", "stop_reason", "output_tokens", "transport_retries")
+_KEPT: Final = ("channel", "form", "draw", "text", "reasoning", "audience")
+
+
+def run_records(
+    rows: pl.DataFrame,
+    attempts: pl.DataFrame,
+    stances: pl.DataFrame,
+    surveys: pl.DataFrame,
+    facts: Mapping[str, Any],
+    measures: Mapping[str, pl.DataFrame],
+) -> Iterator[Record]:
+    """Each run as the page reads it, in the order of the rows.
+
+    Args:
+        rows: Of the transcript: those of the attempt shown of each run.
+        attempts: Per run and `attempt`: `ended` and `outputs`, how many came back.
+        stances: Rows in `STANCE_SCHEMA`.
+        surveys: Rows in `SURVEY_SCHEMA`.
+        facts: The content of study.json.
+        measures: Further measure tables by the stem of their file.
+    """
+    runs = rows["run"].unique(maintain_order=True).to_list()
+    of_output, of_pair = output_values(measures, runs), pair_values(measures, runs)
+    tried: dict[str, list[Record]] = defaultdict(list)
+    for run, number, ended, outputs in attempts.iter_rows():
+        tried[run].append({"attempt": number, "ended": ended, "outputs": outputs})
+    parsed = _in_order(_with_parses(rows, stances, surveys), plan_of(facts)[1])
+    for run, members in groupby(parsed.iter_rows(named=True), key=lambda r: r["run"]):
+        outputs = list(members)
+        shown = outputs[0]["attempt"]
+        turns = [
+            _turn(list(group), of_output, of_pair)
+            for _, group in groupby(
+                outputs, key=lambda row: (row["turn"], row["agent"])
+            )
+        ]
+        yield _filled(
+            id=run,
+            shown=shown,
+            attempts=tried[run],
+            labels=outputs[0]["labels"],
+            protocol=outputs[0]["protocol"],
+            log=outputs[0]["log"],
+            uuid=outputs[0]["uuid"],
+            turns=turns,
+        )
+
+
+def _with_parses(
+    rows: pl.DataFrame, stances: pl.DataFrame, surveys: pl.DataFrame
+) -> pl.DataFrame:
+    key = list(ROW_KEY)
+    stance = stances.select(
+        *key, "label", "rule", stance_status="status", stance_repairs="repairs"
+    )
+    survey = surveys.select(
+        *key, "items", "answers", survey_status="status", survey_repairs="repairs"
+    )
+    return rows.join(stance, on=key, how="left", maintain_order="left").join(
+        survey, on=key, how="left", maintain_order="left"
+    )
+
+
+def _in_order(rows: pl.DataFrame, channels: Sequence[str]) -> pl.DataFrame:
+    """By run as they stand, then turn, the channels as planned, and draw."""
+    first = rows.select(pl.col("run").unique(maintain_order=True)).with_row_index(
+        "place"
+    )
+    planned = {channel: place for place, channel in enumerate(channels)}
+    return rows.join(first, on="run", how="left", maintain_order="left").sort(
+        "place",
+        "turn",
+        "agent",
+        pl.col("channel").replace_strict(
+            planned, default=len(channels), return_dtype=pl.Int64
+        ),
+        "form",
+        "draw",
+        maintain_order=True,
+    )
+
+
+def _turn(
+    outputs: list[Record],
+    of_output: Mapping[tuple[Any, ...], list[list[str]]],
+    of_pair: Mapping[tuple[Any, ...], list[list[str]]],
+) -> Record:
+    first = outputs[0]
+    key = tuple(first[name] for name in ("run", "attempt", "turn", "agent"))
+    channels = dict.fromkeys(row["channel"] for row in outputs)
+    pairs = {c: of_pair[(*key, c)] for c in channels if (*key, c) in of_pair}
+    return _filled(
+        **{name: first[name] for name in _TURN},
+        outputs=[
+            _output(row, of_output.get(tuple(row[name] for name in ROW_KEY)))
+            for row in outputs
+        ],
+        pairs=pairs,
+    )
+
+
+def _output(row: Record, values: list[list[str]] | None) -> Record:
+    return _filled(
+        **{name: row[name] for name in _KEPT},
+        came_back=row["status"],
+        status=row["stance_status"] or row["survey_status"],
+        repairs=row["stance_repairs"] or row["survey_repairs"],
+        label=row["label"],
+        rule=row["rule"],
+        body=_body(row),
+        items=row["items"],
+        answers=row["answers"],
+        values=values,
+        meta={name: row[name] for name in _META if row[name] is not None},
+    )
+
+
+def _body(row: Record) -> str | None:
+    """An utterance without reasoning and label, as the semantic measures read it."""
+    if row["form"] != Form.UTTERANCE or not row["text"]:
+        return None
+    return prepare(row["text"], tuple(row["labels"] or ()), Variant.CLEAN).text
+
+
+def _filled(**values: Any) -> Record:
+    """The values that there are."""
+    return {k: v for k, v in values.items() if v is not None and v not in ([], {})}
