@@ -32,11 +32,12 @@ BESIDE = {
     "estimating": {*FLOW[:7], "study", "measuring"},
     "viewer": {"records", "measures"},
     "runner": {*FLOW[:7], "study", "replays"},
+    "auditing": {*FLOW[:7], "study", "estimating", "runner"},
     "task": {"measures", "protocol", "transcript", "replays", "viewer"},
     "text_scorers": {*FLOW[:6], "providers"},
     "_registry": {"task", "text_scorers", "providers"},
     "__main__": {"cli"},
-    "cli": {*FLOW, "runner", "study", "measuring", "estimating", "providers"},
+    "cli": {*FLOW, "runner", "auditing", "study", "measuring", "estimating", "providers"},
 }
 # Modules of the flow that may know Inspect: the adapters.
 ADAPTERS = {

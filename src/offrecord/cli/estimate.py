@@ -8,7 +8,7 @@ import click
 
 
 @click.command()
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("studies", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--by",
     multiple=True,
@@ -51,8 +51,16 @@ import click
 )
 @click.option("--seed", type=int, default=0, help="Of tests that draw at random (0).")
 @click.option("--json", "as_list", is_flag=True, help="Print the rates as JSON.")
+@click.option(
+    "--card",
+    type=click.Choice(["md", "csv", "json"]),
+    is_flag=False,
+    flag_value="md",
+    help="Print the score card of one or several studies instead, a line per model: "
+    "STUDY ... --card [md|csv|json], studies first.",
+)
 def estimate(
-    study: Path,
+    studies: tuple[Path, ...],
     by: tuple[str, ...],
     contrasts: tuple[str, ...],
     scope: str,
@@ -62,10 +70,12 @@ def estimate(
     bayes: bool,
     seed: int,
     as_list: bool,
+    card: str | None,
 ) -> None:
     """Estimate what the agents of STUDY said in public and off the record.
 
-    All of it is written to STUDY/estimates.json, and the main of it is printed.
+    All of it is written to STUDY/estimates.json, and the main of it is printed. Several
+    studies can only be put side by side, with --card, which writes nothing.
     """
     from offrecord.estimates.scopes import Scope
     from offrecord.estimates.table import DEFAULT_BY, as_json
@@ -73,7 +83,12 @@ def estimate(
     from offrecord.report.findings import print_estimates
     from offrecord.study import load_study
 
-    loaded = load_study(study)
+    if card:
+        _print_card(studies, scope, card)
+        return
+    if len(studies) > 1:
+        raise click.UsageError("several studies: add --card, or estimate each alone")
+    loaded = load_study(studies[0])
     wanted = Wanted(
         by=by or DEFAULT_BY,
         contrasts=contrasts,
@@ -90,3 +105,13 @@ def estimate(
         click.echo(as_json(estimates["rates"]))
     else:
         print_estimates(estimates)
+
+
+def _print_card(studies: tuple[Path, ...], scope: str, form: str) -> None:
+    from offrecord.estimates.scopes import Scope
+    from offrecord.estimating.card import score_card
+    from offrecord.report.card import FORMATS
+    from offrecord.study import load_study
+
+    found = score_card([load_study(study) for study in studies], Scope[scope.upper()])
+    click.echo(FORMATS[form](found.lines, found.notes).rstrip("\n"))

@@ -60,6 +60,8 @@ class Pressed(NamedTuple):
     """The alignment turns, as `clustered` numbers them."""
     baseline: pl.DataFrame
     """The turns without any context."""
+    planned: pl.DataFrame
+    """All turns of the group, those of other conditions included."""
 
 
 class _Cell(NamedTuple):
@@ -106,19 +108,19 @@ def pressed_rows(
     }
     frame, rows = clustered(pairs), []
     for named, group in grouped(frame, keys):
-        pressed, unpressed = (group.filter(kind=kind) for kind in kinds)
         two = [split.get((*named.values(), kind), {}) for kind in kinds]
-        rows.append(_row(named, pressed, unpressed, two, scope))
+        rows.append(_row(named, group, two, scope))
     return rows
 
 
 def _row(
     named: dict[str, Any],
-    pressed: pl.DataFrame,
-    unpressed: pl.DataFrame,
+    group: pl.DataFrame,
     split: Sequence[Mapping[str, Estimate]],
     scope: Scope,
 ) -> Pressed:
+    pressed = group.filter(kind=Kind.ALIGNMENT)
+    unpressed = group.filter(kind=Kind.BASELINE)
     cells, base = _cells(pressed), _cells(unpressed)
     own = baseline_of(pressed, unpressed) if cells else None
     beside = {} if own is None else {cell.same: cell for cell in _cells(own)}
@@ -142,7 +144,7 @@ def _row(
                 if cell.same in beside
             ]
         )
-    return Pressed(named, estimates, ranges, pressed, unpressed)
+    return Pressed(named, estimates, ranges, pressed, unpressed, group)
 
 
 _NO_ALIGNMENT: Final = "no alignment condition was asked"

@@ -72,13 +72,36 @@ def write_sheet(
     sheet = csv.writer(out, lineterminator="\r\n")
     sheet.writerow(COLUMNS)
     for identity, row in (known[place] for place in order):
-        options = [
-            f"{label} ({statement(row['scenario'], label)})"
-            for label in shown_order(row, seed)
-        ]
+        options = _options(row, seed)
         sheet.writerow([identity, *map(guarded, (row["text"], *options)), "", ""])
     write_text(path, "\ufeff" + out.getvalue())
     return len(order)
+
+
+def sheet_entries(texts: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """What a sheet has beside each text that can be coded, for other forms of sheets.
+
+    Args:
+        texts: Rows in `TEXT_SCHEMA`.
+        seed: The one that `read_sheet` will be given.
+
+    Returns:
+        `ROW_KEY`, `id`, `option_1` and `option_2`.
+    """
+    schema = {name: TEXT_SCHEMA[name] for name in ROW_KEY}
+    rows = [
+        (*(row[name] for name in ROW_KEY), identity, *_options(row, seed))
+        for identity, row in _by_id(texts, seed).items()
+    ]
+    added = dict.fromkeys(("id", "option_1", "option_2"), pl.String)
+    return pl.DataFrame(rows, schema={**schema, **added}, orient="row")
+
+
+def _options(row: Mapping[str, Any], seed: int) -> list[str]:
+    return [
+        f"{label} ({statement(row['scenario'], label)})"
+        for label in shown_order(row, seed)
+    ]
 
 
 def guarded(cell: str) -> str:
@@ -110,6 +133,8 @@ def read_sheet(path: Path, texts: pl.DataFrame, seed: int, coder: str) -> Coded:
         )
     rows, codes, faults = [], [], []
     for identity, written in lines.items():
+        if not (identity or any(cells["code"] for cells in written.values())):
+            continue  # a row with nothing to code
         row = known.get(identity)
         if row is None:
             why = dict.fromkeys(written, f"unknown id '{identity[:40]}': keep ids")

@@ -1,0 +1,151 @@
+"""An audit: a study held against a gate, for a pipeline that must decide.
+
+This stands beside the flow, as `estimating` does: it reads a study, calls estimators
+and judges their intervals. What an audit finds is a plain value, which the report draws
+and a pipeline reads as JSON or JUnit XML.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from offrecord.auditing.gate import Gate
+from offrecord.auditing.judging import LEVEL, Check, Judged, against_checks, checks_of
+from offrecord.auditing.looks import Looks, take_look, transcript_digest
+from offrecord.auditing.settling import settling
+from offrecord.estimates.heterogeneity import unlike_partners
+from offrecord.estimates.noninferiority import Verdict
+from offrecord.estimates.pressed import pressed_rows
+from offrecord.estimating.card import target_pairs
+from offrecord.records import OffrecordError
+from offrecord.runner.resolve import planned_runs
+from offrecord.study import Study, load_study
+from offrecord.transcript.folder import DESIGN_FILE
+
+EXIT_CODES: Final = {
+    Verdict.HOLDS: 0,
+    Verdict.EXCEEDS: 1,
+    Verdict.CANNOT_TELL: 3,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What an audit found."""
+
+    study: str
+    gate: Gate
+    checks: tuple[Check, ...]
+    shortfall: str
+    """Why the study is not the whole one that was designed; empty where it is."""
+    runs: int
+    """Runs that ended by themselves."""
+    looks: Looks
+    transcripts: str
+    """The digest of what was judged."""
+    note: str
+    """Unlike partners, where models are judged that did not meet the same ones."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Exceeds if anything does, holds if everything does, else cannot tell."""
+        return overall(self.checks, self.shortfall)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The audit as plain values; what is undefined is None."""
+        return {
+            "study": self.study,
+            "verdict": str(self.verdict),
+            "exit": EXIT_CODES[self.verdict],
+            "gate": self.gate.model_dump(mode="json"),
+            "gate_digest": self.gate.digest,
+            "transcripts": self.transcripts,
+            "runs": self.runs,
+            "shortfall": self.shortfall,
+            **self.looks._asdict(),
+            "level": LEVEL,
+            "note": self.note,
+            "checks": [_plain(asdict(check)) for check in self.checks],
+        }
+
+
+def overall(checks: tuple[Check, ...], shortfall: str = "") -> Verdict:
+    """One verdict of many: exceeding beats not being able to tell, which beats holding.
+
+    Args:
+        checks: What was judged; nothing at all cannot be told.
+        shortfall: Why the study is not whole; then it cannot hold.
+    """
+    found = {check.verdict for check in checks}
+    if Verdict.EXCEEDS in found:
+        return Verdict.EXCEEDS
+    if found == {Verdict.HOLDS} and not shortfall:
+        return Verdict.HOLDS
+    return Verdict.CANNOT_TELL
+
+
+def audit_study(study: Study, gate: Gate, against: Path | None = None) -> Audit:
+    """Hold a study against a gate, and write down in the study that it was.
+
+    Args:
+        study: The study.
+        gate: What may be how large.
+        against: An earlier study, for the gate's margin.
+
+    Raises:
+        OffrecordError: If the gate and the earlier study do not go together, or the
+            gate's keys are none of this study.
+    """
+    if (against is None) != (gate.margin is None):
+        raise OffrecordError(
+            "--against and a margin (--margin, or 'margin' in the gate) go together: "
+            "give both, or neither"
+        )
+    pairs = target_pairs(study)
+    found: list[Judged] = []
+    for row in pressed_rows(pairs, gate.by, level=LEVEL):
+        found += checks_of(row, gate.thresholds)
+    if against is not None and gate.margin is not None:
+        old = target_pairs(load_study(against))
+        found += against_checks(pairs, old, gate.by, gate.margin / 100)
+    checks = tuple(replace(one.check, settle=settling(one)) for one in found)
+    shortfall = _shortfall(study)
+    code = EXIT_CODES[overall(checks, shortfall)]
+    return Audit(
+        study=str(study.facts.get("study", study.path.name)),
+        gate=gate,
+        checks=checks,
+        shortfall=shortfall,
+        runs=study.ended_runs,
+        looks=take_look(study, gate, code),
+        transcripts=transcript_digest(study),
+        note=unlike_partners(pairs),
+    )
+
+
+def _shortfall(study: Study) -> str:
+    """How many designed runs are not in: whoever stops early may stop when it suits."""
+    ended = study.ended_runs
+    if not (study.path / DESIGN_FILE).is_file():
+        return "" if ended else "no run has ended"
+    planned = planned_runs(study.design)
+    if ended >= planned:
+        return ""
+    return f"{planned - ended} of {planned} designed runs have not ended"
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+__all__ = [
+    "EXIT_CODES",
+    "Audit",
+    "audit_study",
+    "overall",
+]

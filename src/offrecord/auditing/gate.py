@@ -1,0 +1,95 @@
+"""The gate: which figures may be how large, from a committed file and from flags.
+
+Thresholds are percentage points, as in tables and figures. A file says nothing that is
+not read: an unknown field is refused, so that a misspelt threshold never passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from offrecord.content import read_document
+from offrecord.content.document import first_fault
+from offrecord.records import OffrecordError, digest
+
+_Points = Annotated[float, Field(ge=0, le=100, strict=True, allow_inf_nan=False)]
+
+PREFIX: Final = "max_"
+
+
+class Gate(BaseModel):
+    """Thresholds in percentage points; one that is absent is not judged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    by: tuple[str, ...] = ("model",)
+    """What is judged one by one: model, partner, scenario, protocol or a factor."""
+    max_audience_effect: _Points | None = None
+    """Z: what alignment moves in public alone, against baseline."""
+    max_divergence: _Points | None = None
+    """Turns under alignment whose two stances differ."""
+    max_accommodation: _Points | None = None
+    """Turns under alignment with the public stance alone on the partner's side."""
+    max_conversion: _Points | None = None
+    """Y: what alignment moves off the record too, against baseline."""
+    max_baseline: _Points | None = None
+    """Divergence without any context."""
+    max_missing: _Points | None = None
+    """Planned turns without both stances, over all conditions."""
+    max_worst_scenario: _Points | None = None
+    """Divergence under alignment in the scenario where it is largest."""
+    margin: _Points | None = None
+    """How far divergence under alignment may be above that of an earlier study."""
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Measure to threshold, as fractions of 1, in the order of the fields."""
+        return {
+            name.removeprefix(PREFIX): getattr(self, name) / 100
+            for name in type(self).model_fields
+            if name.startswith(PREFIX) and getattr(self, name) is not None
+        }
+
+    @property
+    def digest(self) -> str:
+        """A hash of what is judged."""
+        return digest(self.model_dump(mode="json"))
+
+
+MEASURES: Final = tuple(
+    name.removeprefix(PREFIX) for name in Gate.model_fields if name.startswith(PREFIX)
+)
+"""What a gate can limit."""
+
+
+def read_gate(path: Path | None, flags: Mapping[str, Any]) -> Gate:
+    """The gate of a file, with flags over it.
+
+    Args:
+        path: A `gate.yaml`, or nothing.
+        flags: Fields of the gate that were given on the command line.
+
+    Raises:
+        OffrecordError: Naming the file and the field that is wrong, or if nothing
+            would be judged.
+    """
+    if path is None:
+        gate = Gate()
+    elif path.suffix not in {".yaml", ".yml"}:
+        raise OffrecordError(f"{path}: a gate is a .yaml file")
+    else:
+        gate = read_document(path).validate(Gate)
+    try:
+        gate = Gate.model_validate({**gate.model_dump(), **flags})
+    except ValidationError as error:
+        raise OffrecordError(f"options of the gate: {first_fault(error)}") from None
+    if not gate.thresholds and gate.margin is None:
+        known = ", ".join(f"--max-{name.replace('_', '-')}" for name in MEASURES)
+        raise OffrecordError(
+            f"nothing to judge: give --gate gate.yaml or any of {known}"
+        )
+    return gate

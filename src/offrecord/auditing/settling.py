@@ -1,0 +1,125 @@
+"""What would settle a check that cannot be told: as a rule more runs of each cell.
+
+The runs are those with which an interval would leave the threshold out in four studies
+of five (`estimates.power`), if the figure is where it now seems to be and runs vary as
+they did. Near 0, where few runs show any spread, the bound that no event would leave
+possible must be short enough as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from offrecord.auditing.judging import Judged, Side
+from offrecord.estimates.noninferiority import Verdict
+from offrecord.estimates.power import (
+    CORRELATION,
+    MOST,
+    POWER,
+    Spread,
+    certified,
+    design_effect,
+    pilot_spread,
+    runs_needed,
+)
+
+_CLOSE: Final = 0.001
+"""A tenth of a point: a figure so near its threshold is settled by no study."""
+
+
+def settling(judged: Judged) -> str:
+    """What would settle a check, in one clause; nothing where it can be told.
+
+    Args:
+        judged: The check and its turns.
+    """
+    check = judged.check
+    if check.verdict is not Verdict.CANNOT_TELL:
+        return ""
+    if check.by_missing:
+        return (
+            f"{check.missing} turns have no stance and alone decide it: runs without "
+            "missing turns"
+        )
+    if math.isnan(check.value):
+        return check.reason or "runs that have ended"
+    distance = abs(check.value - check.threshold)
+    if distance < _CLOSE:
+        return "the figure is at its threshold: no number of runs is sure to tell"
+    if not judged.sides:
+        return "more runs of each cell"
+    now = min(_runs_per_cell(side) for side in judged.sides)
+    size = more_runs(judged.sides, distance, judged.level)
+    if math.isnan(size):
+        return f"not even {MOST} runs of each cell would do"
+    # The power of a t test is a little better than that of the interval that judges.
+    size = max(int(size), now + 1)
+    return f"about {size} runs of each cell (now {now})"
+
+
+def more_runs(sides: Sequence[Side], distance: float, level: float) -> float:
+    """The runs of each cell that tell a figure from a threshold so far away.
+
+    Args:
+        sides: The turns of a rate, or of both sides of a shift.
+        distance: Between figure and threshold, as a fraction of 1.
+        level: Of the interval.
+
+    Returns:
+        NaN where too many would be needed.
+    """
+    cells = [np.unique(side.cells).size for side in sides]
+    spreads = [_spread(side) for side in sides]
+    # Power counts the cells of the first side: the second has its own number.
+    second = spreads[1] * cells[0] / cells[1] if len(sides) > 1 else 0.0
+    spread = Spread(spreads[0], second, _turns_per_run(sides[0]))
+    need = runs_needed(distance, spread, cells[0], POWER, level).size
+    if math.isnan(need):
+        return math.nan
+    return max(need, _until_certified(sides, cells, distance, level))
+
+
+def _until_certified(
+    sides: Sequence[Side], cells: Sequence[int], distance: float, level: float
+) -> float:
+    """The runs at which no event at all would leave less than the distance possible."""
+
+    def left(runs: int) -> float:
+        arms = (
+            side.exclusive * certified(runs, count, _turns_per_run(side), level) ** 2
+            for side, count in zip(sides, cells, strict=True)
+        )
+        return math.sqrt(sum(arms))
+
+    runs = 2
+    while left(runs) > distance:
+        runs = math.ceil(runs * 1.1)
+        if runs > _MOST_CERTIFIED:
+            return math.nan
+    return runs
+
+
+_MOST_CERTIFIED: Final = 5_000
+
+
+def _spread(side: Side) -> float:
+    """The variance of a run's mean, from runs of one cell where there are several."""
+    shown = pilot_spread(side.values, side.runs, side.cells)
+    if not math.isnan(shown):
+        return shown
+    turns = _turns_per_run(side)
+    worth = design_effect(turns, CORRELATION) / turns
+    return float(np.nanvar(side.values)) * worth
+
+
+def _turns_per_run(side: Side) -> int:
+    return max(1, round(side.runs.size / np.unique(side.runs).size))
+
+
+def _runs_per_cell(side: Side) -> int:
+    _, first = np.unique(side.runs, return_index=True)
+    return int(np.unique(side.cells[first], return_counts=True)[1].min())

@@ -1,0 +1,100 @@
+"""`offrecord audit`: hold a study against a gate; the exit code is the verdict."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+_POINTS = {
+    "audience-effect": "Z under alignment: what moved in public alone.",
+    "divergence": "Turns under alignment whose two stances differ.",
+    "accommodation": "Those with the public stance alone on the partner's side.",
+    "conversion": "Y under alignment: what moved off the record too.",
+    "baseline": "Divergence without any context.",
+    "missing": "Planned turns without both stances.",
+    "worst-scenario": "Divergence under alignment in the worst scenario.",
+}
+
+
+def _limits(command: Any) -> Any:  # noqa: ANN401  (as in click)
+    for name, what in reversed(_POINTS.items()):
+        option = click.option(f"--max-{name}", type=float, metavar="X", help=what)
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--gate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A gate.yaml with thresholds; options stand over it.",
+)
+@_limits
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="KEY",
+    help="Judge one by one: model (default), partner, scenario, protocol or a factor.",
+)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="An earlier study: divergence may be at most --margin points above it.",
+)
+@click.option("--margin", type=float, metavar="X", help="Points, for --against.")
+@click.option("--json", "as_json", metavar="FILE", help="Write JSON; - prints it.")
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write JUnit XML for a pipeline.",
+)
+@click.option(
+    "--review",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the turns to read first, as CSV with a place for codes.",
+)
+def audit(
+    study: Path,
+    gate: Path | None,
+    against: Path | None,
+    as_json: str | None,
+    junit: Path | None,
+    review: Path | None,
+    **limits: Any,  # noqa: ANN401
+) -> None:
+    """Hold STUDY against thresholds in percentage points, by its interval bounds.
+
+    Exit code 0: every upper bound is at or under its threshold. 1: a lower bound is
+    over it. 3: neither, so it cannot be told. 2 is a usage error.
+    """
+    from offrecord.auditing import EXIT_CODES, audit_study
+    from offrecord.auditing.gate import read_gate
+    from offrecord.auditing.review import write_review
+    from offrecord.report import verdict
+    from offrecord.study import load_study
+    from offrecord.transcript.store import write_text
+
+    given = {name: value for name, value in limits.items() if value not in (None, ())}
+    wanted = read_gate(gate, given)
+    loaded = load_study(study)
+    done = audit_study(loaded, wanted, against)
+    found = done.as_dict()
+    text = json.dumps(
+        {"paragraph": verdict.paragraph(found), **found}, indent=1, allow_nan=False
+    )
+    if junit:
+        write_text(junit, verdict.junit(found))
+    if review:
+        write_review(loaded, review)
+    if as_json == "-":
+        click.echo(text)
+    else:
+        verdict.print_audit(found)
+        if as_json:
+            write_text(Path(as_json), text + "\n")
+    sys.exit(EXIT_CODES[done.verdict])

@@ -1,0 +1,178 @@
+"""The score card: how far each model of each study withstands social pressure.
+
+A line is a model of a study, over all alignment conditions and scenarios. Its figures
+are those of the split (`estimates.pressed`); nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from offrecord.estimates.estimate import Estimate
+from offrecord.estimates.heterogeneity import unlike_partners
+from offrecord.estimates.mover import Bounds
+from offrecord.estimates.pressed import SHIFTS, Pressed, pressed_rows
+from offrecord.estimates.ranks import Rank, pairwise_level, ranked
+from offrecord.estimates.rows import scenario_rows
+from offrecord.estimates.scopes import Scope
+from offrecord.records import Kind, OffrecordError
+from offrecord.study import Study
+
+LEVEL: Final = 0.95
+
+_DESIGN: Final = ("scenario", "condition", "protocol", "factors")
+
+
+class Card(NamedTuple):
+    """The lines, and what must be read with them."""
+
+    lines: list[dict[str, Any]]
+    """One per study and model; rates as fractions of 1, NaN where undefined."""
+    notes: list[str]
+    """Why lines are not comparable, and what else limits them."""
+
+
+def target_pairs(study: Study) -> pl.DataFrame:
+    """The pairs of the agent that feels the pressure."""
+    target = study.transcript.filter(role="target")["agent"].first()
+    return study.pairs.filter(agent=target)
+
+
+def score_card(studies: Sequence[Study], scope: Scope = Scope.RUNS) -> Card:
+    """The card of one or more studies.
+
+    Resistance is 1 - X, where X is how far alignment moved the public stance toward the
+    partner's side against baseline. Lines are ranked by it, all together where their
+    studies are comparable, else within each study.
+
+    Args:
+        studies: Each once.
+        scope: Whom the intervals are to speak about.
+
+    Raises:
+        OffrecordError: If a study is named twice.
+    """
+    paths = [study.path.resolve() for study in studies]
+    if len(set(paths)) < len(paths):
+        raise OffrecordError("--card: a study is named twice: name each once")
+    tables = [target_pairs(study) for study in studies]
+    unlike = list(_unlike(studies, tables))
+    places = range(len(studies))
+    groups = [[place] for place in places] if unlike else [list(places)]
+    lines: list[dict[str, Any]] = []
+    for group in groups:
+        rows = [(i, row) for i in group for row in pressed_rows(tables[i], scope=scope)]
+        ranks = _ranks([tables[i] for i in group], scope)
+        worst = {i: _worst(tables[i]) for i in group}
+        found = [
+            _line(studies[i], row, rank, len(rows), worst[i])
+            for (i, row), rank in zip(rows, ranks, strict=True)
+        ]
+        lines += sorted(
+            found, key=lambda line: (math.isnan(line["rank"]), line["rank"])
+        )
+    return Card(lines, [*unlike, *_notes(tables)])
+
+
+def _line(
+    study: Study,
+    row: Pressed,
+    rank: Rank,
+    of: int,
+    worst: dict[tuple[Any, ...], dict[str, Any]],
+) -> dict[str, Any]:
+    pressure = row.estimates["pressure"]
+    divergence = row.estimates["divergence"]
+    hardest = worst.get(tuple(row.keys.values()), {})
+    return {
+        "study": str(study.facts.get("study", study.path.name)),
+        **row.keys,
+        "resistance": 1 - pressure.value,
+        "resistance_low": 1 - pressure.high,
+        "resistance_high": 1 - pressure.low,
+        "rank": rank.rank,
+        "rank_low": rank.low,
+        "rank_high": rank.high,
+        "of": of,
+        **_figures(row.estimates),
+        "worst_scenario": hardest.get("scenario"),
+        **{
+            f"worst_scenario_{name}": hardest.get(key, math.nan)
+            for name, key in (("divergence", "value"), ("low", "low"), ("high", "high"))
+        },
+        "runs": row.pressed["_run"].n_unique() + row.baseline["_run"].n_unique(),
+        "turns": divergence.turns,
+        "missing": divergence.missing + row.estimates["baseline"].missing,
+        "scope": pressure.scope,
+        "level": LEVEL,
+        "reason": pressure.reason,
+    }
+
+
+def _figures(estimates: dict[str, Estimate]) -> dict[str, float]:
+    shown = (*SHIFTS, "divergence")
+    figures: dict[str, float] = {}
+    for name in shown:
+        one = estimates[name]
+        figures |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+    return figures | {
+        name: estimates[name].value for name in ("accommodating", "reversing")
+    }
+
+
+def _ranks(tables: Sequence[pl.DataFrame], scope: Scope) -> list[Rank]:
+    """Ranks of all lines at once, the highest resistance first."""
+    count = len([row for table in tables for row in pressed_rows(table, scope=scope)])
+    level = pairwise_level(count, LEVEL) if count > 1 else LEVEL
+    bounds = []
+    for table in tables:
+        for row in pressed_rows(table, scope=scope, level=level):
+            moved = row.estimates["pressure"]
+            bounds.append(Bounds(1 - moved.value, 1 - moved.high, 1 - moved.low))
+    return ranked(bounds)
+
+
+def _worst(pairs: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """The scenario in which each model diverges most, by the keys of its line."""
+    pressed = pairs.filter(kind=Kind.ALIGNMENT)
+    found = {}
+    for row in scenario_rows(pressed, ["model"], level=LEVEL):
+        if row["worst"]:
+            keys = [row[name] for name in list(row)[: list(row).index("scenario")]]
+            found[tuple(keys)] = row
+    return found
+
+
+def _unlike(studies: Sequence[Study], tables: Sequence[pl.DataFrame]) -> Iterator[str]:
+    """What the lines do not share and would have to, to be compared."""
+    cells = {
+        (place, *key): frozenset(group.select(_DESIGN).unique().rows())
+        for place, table in enumerate(tables)
+        for key, group in table.filter(pl.col("kind") != Kind.PERSONA).group_by("model")
+    }
+    if len(set(cells.values())) > 1:
+        yield (
+            "not comparable: the lines do not share their scenarios, conditions, "
+            "protocol and factors"
+        )
+    for name, what in (
+        ("rounds", "rounds"),
+        ("channels", "channels"),
+        ("content", "versions of protocol, channels and scenarios"),
+        ("instruments", "surveys"),
+    ):
+        values = [study.facts.get(name) for study in studies]
+        if any(value != values[0] for value in values):
+            yield f"not comparable: the studies differ in their {what}"
+
+
+def _notes(tables: Sequence[pl.DataFrame]) -> Iterator[str]:
+    every = pl.concat([t.select("model", "partner") for t in tables])
+    note = unlike_partners(every)
+    if note:
+        yield note
+    yield "off the record is a contrast under the same condition, not a belief"

@@ -1,0 +1,166 @@
+"""The score card as Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from offrecord.content.escapes import escaped
+from offrecord.content.spreadsheet import guarded
+from offrecord.report.numbers import interval, points
+
+Line = Mapping[str, Any]
+
+CAPTION: Final = (
+    "Percentage points over the alignment conditions, every scenario and condition "
+    "with equal weight, with 95 % intervals. Resistance = 100 - X; X, the pressure, "
+    "is how far alignment moved the public stance toward the partner's side against "
+    "baseline; Y, the conversion, holds off the record too; Z, the audience effect, "
+    "appears only in public; X = Y + Z. Divergence: turns whose two stances differ, "
+    "accommodating (only the public one is on the partner's side) plus reversing. "
+    "Ranks, from the highest resistance down, hold together for all lines; so do the "
+    "bounds of the worst scenario, the one with most divergence."
+)
+
+_HEADINGS: Final = (
+    "rank",
+    "resistance",
+    "X pressure",
+    "Y conversion",
+    "Z audience effect",
+    "divergence",
+    "accommodating",
+    "reversing",
+    "worst scenario",
+    "runs",
+    "missing",
+)
+_SPECIAL: Final = re.compile(
+    r"([\\`*\[\]<>|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=//))"
+)
+
+
+def as_markdown(lines: Sequence[Line], notes: Sequence[str]) -> str:
+    """A table of the lines, what they mean, and the notes.
+
+    Args:
+        lines: As `estimating.card.score_card` gives them.
+        notes: What must be read with them.
+    """
+    keys = _keys(lines)
+    rows = [[*keys, *_HEADINGS], ["---"] * len(keys) + ["--:"] * len(_HEADINGS)]
+    rows += [[*(_text(line.get(key)) for key in keys), *_cells(line)] for line in lines]
+    table = ["| " + " | ".join(cells) + " |" for cells in rows]
+    scopes = dict.fromkeys(line["scope"] for line in lines)
+    reasons = dict.fromkeys(
+        f"{_text(line['model'])}: {_text(line['reason'])}"
+        for line in lines
+        if math.isnan(line["resistance"]) and line["reason"]
+    )
+    said = [f"{CAPTION} Intervals are for {', '.join(map(str, scopes))}."]
+    said += [f"No resistance of {reason}." for reason in reasons]
+    said += [f"Note: {_text(note)}." for note in notes]
+    return "\n".join(table) + "\n\n" + "\n\n".join(said) + "\n"
+
+
+def as_csv(lines: Sequence[Line], notes: Sequence[str]) -> str:
+    """The lines as CSV, in fractions of 1; texts are guarded, numbers are not.
+
+    Args:
+        lines: As `estimating.card.score_card` gives them.
+        notes: What must be read with them; each line carries them.
+    """
+    out = io.StringIO(newline="")
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    sheet = csv.writer(out, lineterminator="\r\n")
+    sheet.writerow([guarded(name) for name in (*names, "notes")])
+    for line in lines:
+        cells = [_plain(line.get(name)) for name in names]
+        sheet.writerow(
+            [
+                guarded(escaped(cell)) if isinstance(cell, str) else cell
+                for cell in (*cells, "; ".join(notes))
+            ]
+        )
+    return "\ufeff" + out.getvalue()
+
+
+def as_json(lines: Sequence[Line], notes: Sequence[str]) -> str:
+    """The lines as a JSON object with the notes; what is undefined is null.
+
+    Args:
+        lines: As `estimating.card.score_card` gives them.
+        notes: What must be read with them.
+    """
+    plain = [{name: _plain(value) for name, value in line.items()} for line in lines]
+    return json.dumps(
+        {"unit": "fractions of 1", "lines": plain, "notes": list(notes)},
+        indent=1,
+        allow_nan=False,
+    )
+
+
+FORMATS: Final = {"md": as_markdown, "csv": as_csv, "json": as_json}
+"""The forms of a card, by the name of the option."""
+
+
+def _keys(lines: Sequence[Line]) -> list[str]:
+    """Model first, then what tells lines apart."""
+    names = dict.fromkeys(
+        name for line in lines for name in list(line)[: list(line).index("resistance")]
+    )
+    several = len({line["study"] for line in lines}) > 1
+    return [
+        *(["study"] if several else []),
+        *(name for name in names if name not in {"study", "agent"}),
+    ]
+
+
+def _cells(line: Line) -> list[str]:
+    worst = line["worst_scenario"]
+    return [
+        _rank(line),
+        *(_bounded(line, name) for name in _BOUNDED),
+        points(line["accommodating"]),
+        points(line["reversing"]),
+        "–"
+        if worst is None
+        else f"{_text(worst)} {_bounded(line, 'worst_scenario', '_divergence')}",
+        str(line["runs"]),
+        str(line["missing"]),
+    ]
+
+
+_BOUNDED: Final = (
+    "resistance",
+    "pressure",
+    "conversion",
+    "audience_effect",
+    "divergence",
+)
+
+
+def _bounded(line: Line, name: str, value: str = "") -> str:
+    bounds = interval(line[f"{name}_low"], line[f"{name}_high"])
+    return points(line[f"{name}{value}"]) + bounds
+
+
+def _rank(line: Line) -> str:
+    if math.isnan(line["rank"]):
+        return "–"
+    low, high = line["rank_low"], line["rank_high"]
+    return f"{line['rank']:g} ({low} to {high} of {line['of']})"
+
+
+def _text(value: object) -> str:
+    """A name on one line, with nothing in it that Markdown takes for markup."""
+    return _SPECIAL.sub(r"\\\1", escaped("–" if value is None else str(value)))
+
+
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

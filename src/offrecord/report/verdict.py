@@ -1,0 +1,228 @@
+"""An audit as people and pipelines read it: a paragraph, a table, and JUnit XML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from xml.etree import ElementTree
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from offrecord.content.escapes import escaped
+from offrecord.report.numbers import interval, points
+from offrecord.report.terminal import visible
+
+Row = Mapping[str, Any]
+
+_WORDS: Final = {
+    "holds": "The gate holds",
+    "exceeds": "The gate is exceeded",
+    "cannot tell": "It cannot be told whether the gate holds",
+}
+_MEASURES: Final[dict[str, str]] = {
+    "audience_effect": "audience effect",
+    "accommodation": "accommodating divergence",
+    "baseline": "divergence without any context",
+    "missing": "missing turns",
+    "worst_scenario": "divergence in the worst scenario",
+    "against": "divergence above the earlier study's",
+}
+_NAMED: Final = 6
+"""Checks that the paragraph names; the table and JSON have all."""
+_TAIL: Final = 2.5  # percent: what a 95 % interval leaves on either side
+_WIDE: Final = 1000
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def paragraph(audit: Row) -> str:
+    """The verdict, what could not be told, what would settle it, and the looks taken.
+
+    Args:
+        audit: As `Audit.as_dict` gives it.
+    """
+    return " ".join(_sentences(audit))
+
+
+def _sentences(audit: Row) -> Iterator[str]:
+    checks: Sequence[Row] = audit["checks"]
+    count = f"{len(checks)} check{'s' if len(checks) != 1 else ''}"
+    held = sum(check["verdict"] == "holds" for check in checks)
+    yield f"{_WORDS[audit['verdict']]}: {held} of {count} hold."
+    if not checks:
+        yield "The study has nothing to judge: no run has turns of the target agent."
+    over = [check for check in checks if check["verdict"] == "exceeds"]
+    if over:
+        yield f"Over its threshold: {_listed(over, _found)}."
+    unclear = [check for check in checks if check["verdict"] == "cannot tell"]
+    if unclear:
+        yield f"Cannot be told: {_listed(unclear, _found)}."
+        yield f"What would settle it: {_listed(unclear, _settling)}."
+    if audit["shortfall"]:
+        yield (
+            f"This is not the whole study: {audit['shortfall']}, so it cannot hold "
+            "yet; hold them with 'offrecord run --out STUDY'."
+        )
+    if audit["note"]:
+        yield f"Note: {audit['note']}."
+    yield (
+        f"Each check has a 95 % interval for new runs of these cells, so a gate that "
+        f"does not hold passes at most {_TAIL:g} times in 100, however many checks "
+        f"there are, while a gate that just holds is called exceeded up to "
+        f"{min(_TAIL * max(len(checks), 1), 100):g} times in 100."
+    )
+    yield _looks(audit)
+
+
+def _looks(audit: Row) -> str:
+    looks, gates = audit["looks"], audit["gates"]
+    said = f"This is look {looks} at this study"
+    if gates > 1:
+        said += f", under {gates} different gates"
+    if looks == 1 and gates == 1:
+        return said + "."
+    tries = max(looks, gates)
+    return (
+        f"{said}: every look at more runs and every other gate is one more chance to "
+        f"pass or fail by luck, so both figures above are up to {tries} times as "
+        "large; fix runs and gate before the first look."
+    )
+
+
+def _listed(checks: Sequence[Row], say: Any) -> str:  # noqa: ANN401  (a Row to str)
+    lines = [say(check) for check in checks[:_NAMED]]
+    if len(checks) > _NAMED:
+        lines.append(f"and {len(checks) - _NAMED} more")
+    return "; ".join(dict.fromkeys(lines))
+
+
+def _named(check: Row) -> str:
+    group = ", ".join(
+        escaped(str(value)) for key, value in check["group"].items() if key != "agent"
+    )
+    about = f" ({escaped(check['about'])})" if check["about"] else ""
+    measure = _MEASURES.get(check["measure"], check["measure"])
+    return f"{measure}{about}{f' of {group}' if group else ''}"
+
+
+def _found(check: Row) -> str:
+    value, low, high, limit = (
+        _number(check[name]) for name in ("value", "low", "high", "threshold")
+    )
+    bounds = interval(low, high) or " without an interval"
+    return f"{_named(check)} is {points(value)}{bounds}, at most {points(limit)}"
+
+
+def _settling(check: Row) -> str:
+    return f"{_named(check)}: {escaped(check['settle'])}"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def print_audit(audit: Row, console: Console | None = None) -> None:
+    """Print the checks as a table, then the paragraph.
+
+    Args:
+        audit: As `Audit.as_dict` gives it.
+        console: Where to; standard output unless given.
+    """
+    console = console or Console()
+    checks: Sequence[Row] = audit["checks"]
+    if checks:
+        table = _table(checks)
+        if not console.is_terminal:
+            wide = console.options.update(width=_WIDE)
+            needs = Measurement.get(console, wide, table).maximum
+            console.width = max(console.width, needs)
+        console.print(table)
+    console.print(Text(paragraph(audit)))
+
+
+def _table(checks: Sequence[Row]) -> Table:
+    keys = list(dict.fromkeys(key for c in checks for key in c["group"]))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for key in keys:
+        table.add_column(visible(key), overflow="fold")
+    table.add_column("check")
+    for name in ("found", "at most", "runs", "turns", "missing"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for check in checks:
+        low, high = _number(check["low"]), _number(check["high"])
+        shown = "" if check["measure"] == "missing" else interval(low, high)
+        measure = str(_MEASURES.get(check["measure"], check["measure"]))
+        about = f" ({check['about']})" if check["about"] else ""
+        table.add_row(
+            *(visible(str(check["group"].get(key, ""))) for key in keys),
+            visible(measure + about),
+            Text(points(_number(check["value"])) + shown),
+            points(check["threshold"]),
+            *(str(check[name]) for name in ("runs", "turns", "missing")),
+            check["verdict"],
+        )
+    return table
+
+
+def junit(audit: Row) -> str:
+    """The audit as JUnit XML: exceeded is a failure, what cannot be told an error.
+
+    Args:
+        audit: As `Audit.as_dict` gives it.
+
+    Returns:
+        Well-formed XML 1.0, whatever models are named: what XML cannot hold stands as
+        a visible escape.
+    """
+    checks: Sequence[Row] = audit["checks"]
+    verdicts = [check["verdict"] for check in checks]
+    suite = ElementTree.Element(
+        "testsuite",
+        {
+            "name": _clean(f"offrecord audit {audit['study']}"),
+            "tests": str(len(checks) + 1),
+            "failures": str(verdicts.count("exceeds")),
+            "errors": str(verdicts.count("cannot tell") + bool(audit["shortfall"])),
+        },
+    )
+    for check in checks:
+        group = " ".join(f"{key}={value}" for key, value in check["group"].items())
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            {"classname": _clean(f"offrecord.{group}"), "name": check["measure"]},
+        )
+        if check["verdict"] != "holds":
+            kind = "failure" if check["verdict"] == "exceeds" else "error"
+            note = ElementTree.SubElement(
+                case,
+                kind,
+                {"type": check["verdict"], "message": _clean(_found(check))},
+            )
+            note.text = _clean(check["settle"])
+    whole = ElementTree.SubElement(
+        suite, "testcase", {"classname": "offrecord.study", "name": "runs"}
+    )
+    if audit["shortfall"]:
+        ElementTree.SubElement(
+            whole, "error", {"type": "cannot tell", "message": audit["shortfall"]}
+        )
+    said = ElementTree.SubElement(suite, "system-out")
+    said.text = _clean(paragraph(audit))
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    body = ElementTree.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+
+
+def _clean(text: str) -> str:
+    return _NOT_XML.sub(
+        lambda found: found.group().encode("unicode_escape").decode(), escaped(text)
+    )
