@@ -111,8 +111,11 @@ def watched(page: Page, file: Path) -> Watch:
     return watch
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One Chromium for all tests that ask for it."""
+    """One Chromium for the tests of a module.
+
+    Not for a whole session: while it runs, asyncio finds a running loop in this thread.
+    """
     with running_chromium() as browser:
         yield browser

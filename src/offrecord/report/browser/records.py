@@ -143,6 +143,6 @@ def _body(row: Record) -> str | None:
     return prepare(row["text"], tuple(row["labels"] or ()), Variant.CLEAN).text
 
 
-def _filled(**values: Any) -> Record:
+def _filled(**values: object) -> Record:
     """The values that there are."""
     return {k: v for k, v in values.items() if v is not None and v not in ([], {})}

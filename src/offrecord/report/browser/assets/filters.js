@@ -46,29 +46,33 @@ function matches() {
   return { runs: found, turns, quadrants };
 }
 
-function select(label, values, onChange) {
-  const choices = values.map((value) => element("option", { value }, plain(value)));
-  const field = element("select", {}, element("option", { value: "" }, "All"), choices);
+function labelled(label, control, kind) {
+  return element("div", { class: `tx-field ${kind}` }, element("label", { for: control.id }, label), control);
+}
+
+function select(name, values, shown, onChange) {
+  const choices = values.map((value) => element("option", { value }, shown(value)));
+  const field = element("select", { id: `tx-by-${plain(name)}` }, element("option", { value: "" }, "All"), choices);
   field.addEventListener("change", () => onChange(field.value));
-  return element("label", { class: "tx-field" }, element("span", {}, label), field);
+  const made = labelled(inWords(name), field, "tx-select");
+  made.dataset.name = name;
+  return made;
 }
 
 /** The controls; one whose every choice is the same is left out. */
 function drawFilters(changed) {
   const { index } = store;
   const fields = document.getElementById("tx-facets");
-  const add = (name, values, set) => {
+  const add = (name, values, set, shown = plain) => {
     if (values.length < 2) return;
-    const field = select(inWords(name), values, (value) => { set(value); changed(); });
-    field.dataset.name = name;
-    fields.append(field);
+    fields.append(select(name, values, shown, (value) => { set(value); changed(); }));
   };
   for (const [name, values] of Object.entries(index.facets)) {
     wanted.facets[name] = "";
     add(name, values.map(String), (value) => { wanted.facets[name] = value; });
   }
   add("agent", index.agents, (value) => { wanted.agent = value; });
-  add("status", index.statuses, (value) => { wanted.status = value; });
+  add("status", index.statuses, (value) => { wanted.status = value; }, inWords);
   fields.append(searchField(changed));
   const group = document.getElementById("tx-quadrants");
   for (const [letter, name, meaning] of index.channels.length > 1 ? QUADRANTS : []) {
@@ -94,7 +98,7 @@ function searchField(changed) {
     clearTimeout(timer);
     timer = setTimeout(() => { wanted.text = field.value.trim(); lookUp(changed); }, 200);
   });
-  return element("label", { class: "tx-field tx-search" }, element("span", {}, "text"), field);
+  return labelled("text", field, "tx-search");
 }
 
 /** Start the search for the text that is wanted; a newer one ends it. */

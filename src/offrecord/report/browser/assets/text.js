@@ -38,7 +38,7 @@ function element(tag, attributes, ...children) {
       made.setAttribute(name, value === true ? "" : value);
     }
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return made;
 }
 

@@ -1,0 +1,499 @@
+"""The transcript browser: what it holds, and what it does in a real Chromium."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from offrecord.content.escapes import escaped
+from offrecord.measures.pairs import stance_pairs
+from offrecord.measures.tables import stance_table, survey_table
+from offrecord.report.browser import Fragment, browser_fragment
+from offrecord.report.browser.index import marks
+from offrecord.report.browser.selection import held_runs
+from offrecord.transcript.llmagora import import_llmagora
+from tests.chromium import Watch, chromium, watched
+from tests.test_tables import FACTS, both, row, transcript
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+__all__ = ["chromium"]  # the fixture
+
+SHARED = Path(__file__).parents[1].parent / "shared"
+CASES = SHARED / "cases" / "replies.jsonl"
+PUBLISHED = SHARED / "llmagora"
+LIGHT = """:root { --paper: #ffffff; --ink: #1a1d21; --muted: #5b6470; --rule: #d9dde3;
+--panel: #f6f7f9; --public: #0072B2; --other: #C24E00; --accent: #3b4cca;
+--warn: #a4262c; --mark-public: #d7eaf6; --mark-other: #fbe3d3;
+--sans: sans-serif; --mono: monospace; } body { margin: 1rem; }"""
+INSTRUMENTS = {"two@1:0": {"items": ["Q1", "Q2"], "low": 1, "high": 5}}
+STEERED = "\u202eetator\u202c \u200b\ufeff\u2066 \x1b[2J\x07\r \U000e0041 ok\n\tnext"
+
+Opened = tuple["Page", Watch]
+
+
+def injections() -> list[dict[str, Any]]:
+    if not CASES.is_file():
+        return []
+    cases = map(json.loads, CASES.read_text(encoding="utf-8").splitlines())
+    return [case for case in cases if case["kind"] == "report_injection"]
+
+
+INJECTIONS = injections()
+needs_cases = pytest.mark.skipif(
+    not INJECTIONS, reason="the replies (../shared/cases) are not here"
+)
+needs_published = pytest.mark.skipif(
+    not PUBLISHED.is_dir(),
+    reason="the published runs (../shared/llmagora) are not here",
+)
+
+
+def fragment(
+    rows: list[dict[str, Any]] | pl.DataFrame,
+    *,
+    measures: dict[str, pl.DataFrame] | None = None,
+    max_runs: int = 2000,
+    **facts: Any,
+) -> Fragment:
+    raw = rows if isinstance(rows, pl.DataFrame) else transcript(rows)
+    known = {**FACTS, "instruments": INSTRUMENTS, **facts}
+    stances = stance_table(raw)
+    return browser_fragment(
+        raw,
+        stances,
+        survey_table(raw, known["instruments"]),
+        stance_pairs(raw, stances, known),
+        known,
+        measures=measures or {},
+        max_runs=max_runs,
+    )
+
+
+def page_of(part: Fragment) -> str:
+    """A page with nothing but the browser, under the policy of the report."""
+    css = f"{LIGHT}\n{part.css}"
+    script, style = (
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in (part.js, css)
+    )
+    policy = f"default-src 'none'; script-src {script}; style-src {style}"
+    data = "".join(
+        f'<script type="application/json" id="{name}">{text}</script>'
+        for name, text in part.data.items()
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Transcripts</title><style>{css}</style></head>"
+        f"<body><main><h1>Report</h1>{part.html}</main>{data}"
+        f"<script>{part.js}</script></body></html>"
+    )
+
+
+def survey(run: str, channel: str, first: int, second: int) -> dict[str, Any]:
+    answers = json.dumps({"Q1": first, "Q2": second})
+    return row(run, form="survey", channel=channel, text=answers, instrument="two@1:0")
+
+
+def small_study() -> list[dict[str, Any]]:
+    """Three runs: one of every quadrant, one stopped early, one interrupted once."""
+    agree = {"text": "SIGN - the plan is good."}
+    refuse = {"text": "DO NOT SIGN - the plan is bad."}
+    first = [
+        row("one", **agree, reasoning="They will hear a hidden thought."),
+        row("one", channel="off_record", **refuse, audience=[]),
+        row("one", channel="off_record", draw=1, text="SIGN - a shadow says so."),
+        survey("one", "public", 4, 2),
+        survey("one", "off_record", 1, 2),
+        row("one", "beta", **agree),
+        row("one", "beta", channel="off_record", **agree),
+        row("one", round_=2, **refuse),
+        row("one", round_=2, channel="off_record", **agree),
+        row("one", "beta", 2, text="Hard to say."),
+        row("one", "beta", 2, channel="off_record", **refuse),
+    ]
+    stopped: dict[str, Any] = {"condition": "pressure", "ended": "no_public_text"}
+    second = [
+        row("two", **{**stopped, "text": "", "status": "empty"}),
+        row("two", channel="off_record", **stopped, **refuse),
+    ]
+    tried = [
+        *both("three", attempt=1, ended=None, model="other/model"),
+        *both("three", attempt=2, model="other/model"),
+        *both("three", "beta", attempt=2, model="other/model"),
+    ]
+    return first + second + tried
+
+
+@pytest.fixture
+def opened(
+    chromium: Browser, tmp_path: Path
+) -> Iterator[Callable[[Fragment, str], Opened]]:
+    """Open a fragment's page at a place in it."""
+    pages = []
+
+    def open_page(part: Fragment, place: str = "") -> Opened:
+        file = tmp_path / "report.html"
+        file.write_text(page_of(part), encoding="utf-8")
+        page = chromium.new_page()
+        pages.append(page)
+        watch = watched(page, file)
+        page.goto(file.as_uri() + place)
+        page.wait_for_selector("html[data-transcripts=ready]")
+        return page, watch
+
+    yield open_page
+    for page in pages:
+        page.close()
+
+
+def rows_shown(page: Page) -> list[str]:
+    links = page.locator("#tx-runs .tx-run")
+    return [link.get_attribute("href") or "" for link in links.all()]
+
+
+def counted(page: Page) -> str:
+    return page.locator("#tx-count").inner_text()
+
+
+# What the page holds
+
+
+def test_data_blocks_hold_no_mark_up_and_every_text() -> None:
+    part = fragment([row("one", text="SIGN </script><!--<script> \u2028 & more")])
+    assert not [text for text in part.data.values() if "<" in text]
+    block = json.loads(part.data["transcript-texts-0"])
+    (run,) = json.loads(zlib.decompress(base64.b64decode(block)))
+    (output,) = run["turns"][0]["outputs"]
+    assert output["text"] == "SIGN </script><!--<script> \u2028 & more"
+
+
+def test_marks_name_the_quadrants() -> None:
+    pairs = pl.DataFrame(
+        {
+            "public": [True, False, True, False, None, True],
+            "other": [True, False, False, True, True, None],
+        }
+    )
+    assert marks(pairs)["mark"].to_list() == ["B", "N", "A", "R", "M", "M"]
+
+
+def test_a_page_holds_the_same_share_of_every_cell_whatever_the_order() -> None:
+    rows = [
+        row(f"{condition}-{repeat}", condition=condition)
+        for condition, repeats in (("baseline", 50), ("x", 3), ("y", 50))
+        for repeat in range(repeats)
+    ]
+    raw = transcript(rows)
+    held = held_runs(raw, 11)
+    groups = [run.split("-")[0] for run in held]
+    # 3 of each, then 1 more of the two that have more
+    assert [groups.count(name) for name in ("baseline", "x", "y")] == [4, 3, 4]
+    assert sorted(
+        held_runs(raw.sample(fraction=1, shuffle=True, seed=1), 11)
+    ) == sorted(held)
+    assert held_runs(raw, 103) == list(dict.fromkeys(raw["run"]))
+
+
+# What it does in a browser
+
+
+def test_filters_count_runs_and_turns(
+    opened: Callable[[Fragment], Opened],
+) -> None:
+    page, watch = opened(fragment(small_study()))
+    # 3 runs of 2 rounds and 2 agents
+    assert counted(page) == "3 of 3 runs, 12 of 12 turns"
+    quadrants = page.locator("#tx-quadrants button")
+    # one: A B R M; two: 4 M; three: A A M M
+    assert quadrants.all_inner_texts() == [
+        "Both\n1",
+        "Neither\n0",
+        "Accommodating\n3",
+        "Reversing\n1",
+        "Missing\n7",
+    ]
+    page.get_by_role("button", name="Reversing").click()
+    assert counted(page) == "1 of 3 runs, 1 of 12 turns"
+    page.get_by_role("button", name="Accommodating").click()
+    assert counted(page) == "2 of 3 runs, 4 of 12 turns"
+    page.get_by_label("agent").select_option("beta")
+    assert counted(page) == "1 of 3 runs, 1 of 12 turns"
+    page.get_by_role("button", name="Clear filters").click()
+    assert counted(page) == "3 of 3 runs, 12 of 12 turns"
+    page.get_by_label("model").select_option("other/model")
+    assert rows_shown(page) == ["#run=three"]
+    page.get_by_label("model").select_option("")
+    page.get_by_label("condition").select_option("pressure")
+    assert rows_shown(page) == ["#run=two"]
+    page.get_by_label("condition").select_option("")
+    page.get_by_label("status").select_option("unclear")
+    assert counted(page) == "1 of 3 runs, 1 of 12 turns"
+    page.get_by_label("status").select_option("no_public_text")
+    assert counted(page) == "1 of 3 runs, 3 of 12 turns"
+    assert watch.quiet, watch
+
+
+def test_text_search_reads_every_text_of_every_run(
+    opened: Callable[[Fragment], Opened],
+) -> None:
+    page, watch = opened(fragment(small_study()))
+    for query, found in (
+        ("Hidden Thought", "1 of 3 runs, 1 of 12 turns"),
+        ("a shadow says", "1 of 3 runs, 1 of 12 turns"),
+        ("it is time", "1 of 3 runs, 2 of 12 turns"),
+        ("nobody said this", "0 of 3 runs, 0 of 12 turns"),
+    ):
+        page.get_by_label("text").fill(query)
+        page.wait_for_function(
+            "found => document.getElementById('tx-count').textContent === found",
+            arg=found,
+        )
+    assert "No run matches" in page.locator("#tx-runs").inner_text()
+    assert watch.quiet, watch
+
+
+def test_a_link_opens_a_turn_and_the_page_follows_its_address(
+    opened: Callable[[Fragment, str], Opened],
+) -> None:
+    page, watch = opened(fragment(small_study()), "#run=one&turn=beta-2")
+    turn = page.locator(".tx-turn:focus")
+    assert turn.get_attribute("data-turn") == "beta-2"
+    assert page.locator("main").get_attribute("inert") == ""
+    page.evaluate("location.hash = '#run=three'")
+    page.wait_for_function(
+        "document.getElementById('tx-title').textContent === 'other/model'"
+    )
+    told = page.locator(".tx-title").inner_text()
+    assert "2 attempts: attempt 1 was interrupted, 2 outputs" in told
+    assert "attempt 2 ended: completed, 4 outputs (shown here)" in told
+    page.keyboard.press("Escape")
+    assert page.locator("#tx-reader").is_hidden()
+    assert page.evaluate("location.hash") == "#transcripts"
+    page.evaluate("location.hash = '#run=gone'")
+    page.wait_for_function(
+        "document.getElementById('tx-progress').textContent.includes('no run gone')"
+    )
+    page.evaluate("location.hash = '#condition=pressure&quadrant=M'")
+    page.wait_for_function("document.querySelectorAll('.tx-run').length === 1")
+    assert counted(page) == "1 of 3 runs, 4 of 12 turns"
+    assert watch.quiet, watch
+
+
+def test_it_works_without_a_pointer(opened: Callable[[Fragment], Opened]) -> None:
+    page, watch = opened(fragment(small_study()))
+    focused = "document.activeElement.getAttribute('href') || ''"
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate(focused).startswith("#run="):
+            break
+    assert page.evaluate(focused) == "#run=one"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("k")
+    assert page.evaluate(focused) == "#run=two"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#tx-title:focus")
+    assert page.locator(".tx-place").inner_text() == "2 of 3"
+    assert "no public text" in page.locator(".tx-title").inner_text()
+    assert "alpha 2, beta 1, beta 2" in page.locator(".tx-page").inner_text().replace(
+        "beta 1, alpha 2", "alpha 2, beta 1"
+    )
+    page.keyboard.press("j")
+    page.wait_for_function("location.hash === '#run=three'")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("k")
+    page.wait_for_function("location.hash === '#run=one'")
+    page.keyboard.press("Escape")
+    assert page.evaluate(focused) == "#run=one"
+    assert watch.quiet, watch
+
+
+def test_a_turn_shows_both_channels_their_differences_and_shadows(
+    opened: Callable[[Fragment, str], Opened],
+) -> None:
+    key = {"run": "one", "attempt": 1, "turn": 1, "agent": "alpha"}
+    sides = {
+        f"{side}_{name}": value
+        for side, channel in (("left", "public"), ("right", "off_record"))
+        for name, value in {**key, "channel": channel, "draw": 0}.items()
+    }
+    similarity = pl.DataFrame(
+        [{"pairing": "channels", **sides, "cosine": 0.417, "reason": None}]
+    )
+    page, watch = opened(
+        fragment(small_study(), measures={"similarity": similarity}), "#run=one"
+    )
+    turn = page.locator("[data-turn=alpha-1]")
+    assert turn.locator(".tx-label").all_inner_texts()[:2] == ["SIGN", "DO NOT SIGN"]
+    assert turn.locator("mark").all_inner_texts() == ["good", "bad"]
+    assert "Accommodating" in turn.inner_text()
+    assert "cosine similarity 0.42" in " ".join(turn.inner_text().split())
+    assert "1 of 2 answers differ" in turn.inner_text()
+    assert turn.locator(".tx-item-differs").get_attribute("aria-label") == (
+        "Q1: public 4, off record 1, differs"
+    )
+    shadow = turn.locator(".tx-shadow")
+    assert shadow.is_hidden()
+    turn.get_by_text("1 further draw").click()
+    assert "a shadow says so" in shadow.inner_text()
+    page.get_by_label("Raw replies").check()
+    raw = turn.locator(".tx-raw").all_text_contents()
+    assert "SIGN - the plan is good." in raw
+    assert '{"Q1": 4, "Q2": 2}' in raw
+    assert watch.quiet, watch
+
+
+def test_every_channel_is_shown(opened: Callable[[Fragment, str], Opened]) -> None:
+    rows = [*both("one"), row("one", channel="record_only", text="SIGN - noted.")]
+    channels = ["public", "off_record", "record_only"]
+    page, watch = opened(fragment(rows, channels=channels, rounds=1), "#run=one")
+    heads = page.locator("[data-turn=alpha-1] h4").all_inner_texts()
+    assert heads == ["Public", "Off the record", "Record only"]
+    verdicts = page.locator("[data-turn=alpha-1] .tx-verdict").all_inner_texts()
+    assert verdicts == ["off record: Accommodating", "record only: Both"]
+    assert watch.quiet, watch
+
+
+def test_only_the_open_run_is_printed(
+    opened: Callable[[Fragment, str], Opened],
+) -> None:
+    page, _ = opened(fragment(small_study()), "#run=one")
+    page.emulate_media(media="print")
+    assert page.locator("h1").is_hidden()
+    assert page.locator(".tx-bar").is_hidden()
+    reader = page.locator("#tx-reader")
+    assert reader.is_visible()
+    assert reader.evaluate("e => getComputedStyle(e).position") == "static"
+
+
+def test_what_steers_is_shown_as_an_escape(
+    opened: Callable[[Fragment, str], Opened],
+) -> None:
+    rows = [row("one", text=STEERED, model=STEERED)]
+    page, watch = opened(fragment(rows), "#run=one")
+    page.get_by_label("Raw replies").check()
+    assert page.locator(".tx-raw").text_content() == as_shown(STEERED)
+    assert page.locator("#tx-title").text_content() == escaped(STEERED)
+    assert watch.quiet, watch
+
+
+def as_shown(text: str) -> str:
+    """What a reader sees of a text: line breaks and tabs act, the rest is escaped."""
+    return "".join(char if char in "\n\t" else escaped(char) for char in text)
+
+
+@needs_cases
+@pytest.mark.parametrize("raw", [False, True], ids=["parsed", "raw"])
+def test_hostile_replies_and_names_appear_as_text_and_run_nothing(
+    opened: Callable[[Fragment, str], Opened], raw: bool
+) -> None:
+    rows = []
+    for case in INJECTIONS:
+        text = case["input"]
+        named: dict[str, Any] = {
+            "text": text,
+            "model": text,
+            "scenario": text,
+            "condition": text,
+            "agent_model": text,
+            "factors": json.dumps({"wording": text}),
+            "side": text,
+            "log": text,
+            "reasoning": text,
+            "stop_reason": text,
+        }
+        rows += [
+            row(case["id"], **named),
+            row(case["id"], channel="off_record", **named),
+            row(case["id"], channel="off_record", draw=1, **named),
+            row(case["id"], form="survey", instrument="two@1:0", **named),
+            row(case["id"], form="interview", **{**named, "round": 0, "turn": 0}),
+        ]
+    part = fragment(rows)
+    source = page_of(part)
+    page, watch = opened(part, "")
+    for case in INJECTIONS:
+        for banned in case["expected"].get("html_must_not_contain", []):
+            assert banned not in source
+        page.evaluate("id => { location.hash = `#run=${id}` }", case["id"])
+        page.wait_for_function(
+            "id => document.querySelector('.tx-title .tx-code')?.textContent === id",
+            arg=case["id"],
+        )
+        page.get_by_label("Raw replies").set_checked(raw)
+        page.evaluate(
+            "document.querySelectorAll('details').forEach((d) => { d.open = true })"
+        )
+        text = case["input"]
+        assert page.locator("#tx-title").text_content() == escaped(text)
+        seen = page.locator("#tx-reader .tx-text").all_text_contents()
+        assert as_shown(text) in seen, case["id"]
+        assert not page.locator(
+            "#tx-reader :is(script, img, iframe, base, meta, style, link)"
+        ).count()
+        links = page.locator("#tx-reader a").evaluate_all(
+            "links => links.map((link) => link.getAttribute('href'))"
+        )
+        assert all(link.startswith("#run=") for link in links)
+    page.get_by_label("Raw replies").hover()
+    assert watch.quiet, watch
+
+
+# The published runs
+
+
+@pytest.fixture(scope="module")
+def published() -> tuple[pl.DataFrame, pl.DataFrame, Fragment]:
+    imported = import_llmagora(PUBLISHED, "published")
+    raw, facts = imported.transcript, imported.facts
+    stances = stance_table(raw)
+    pairs = stance_pairs(raw, stances, facts)
+    surveys = survey_table(raw, facts["instruments"])
+    return raw, pairs, browser_fragment(raw, stances, surveys, pairs, facts)
+
+
+@needs_published
+def test_600_runs_are_read_filtered_and_searched(
+    published: tuple[pl.DataFrame, pl.DataFrame, Fragment],
+    opened: Callable[[Fragment], Opened],
+) -> None:
+    raw, pairs, part = published
+    page, watch = opened(part)
+    assert len(page_of(part)) < 4_000_000
+    assert page.evaluate("document.querySelectorAll('*').length") < 2_000
+    model, condition = "openai/gpt-5.4", "alignment-future"
+    page.get_by_label("model").select_option(model)
+    page.get_by_label("condition").select_option(condition)
+    page.get_by_label("agent").select_option("alpha")
+    page.get_by_role("button", name="Accommodating").click()
+    turns = marks(pairs).filter(
+        model=model, condition=condition, agent="alpha", mark="A"
+    )
+    assert turns.height > 0
+    assert counted(page) == (
+        f"{turns['run'].n_unique()} of 600 runs, {turns.height} of 6,000 turns"
+    )
+    page.get_by_role("button", name="Clear filters").click()
+    page.get_by_label("text").fill("Goodwill")
+    said = raw.filter(pl.col("text").str.to_lowercase().str.contains("goodwill"))
+    inside = said.filter(pl.col("round").is_between(1, 5))
+    turns_said = inside.select("run", "round", "agent").n_unique()
+    found = f"{said['run'].n_unique()} of 600 runs, {turns_said} of 6,000 turns"
+    page.wait_for_function(
+        "found => document.getElementById('tx-count').textContent === found", arg=found
+    )
+    assert watch.quiet, watch
