@@ -31,13 +31,20 @@ BESIDE = {
     "measuring": {*FLOW[:7], "study", "providers"},
     "estimating": {*FLOW[:7], "study", "measuring"},
     "viewer": {"records", "measures"},
+    # Writes logs of a study, so it knows what live ones look like, and Inspect.
+    "exporting": {*FLOW[:6], "study", "measuring", "viewer"},
+    "reporting": {*FLOW, "study", "estimating", "runner"},
     "runner": {*FLOW[:7], "study", "replays"},
     "auditing": {*FLOW[:7], "study", "estimating", "runner"},
     "task": {"measures", "protocol", "transcript", "replays", "viewer"},
     "text_scorers": {*FLOW[:6], "providers"},
     "_registry": {"task", "text_scorers", "providers"},
     "__main__": {"cli"},
-    "cli": {*FLOW, "runner", "auditing", "study", "measuring", "estimating", "providers"},
+    "cli": {
+        *FLOW,
+        *("runner", "auditing", "study", "measuring", "estimating", "exporting"),
+        "providers",
+    },
 }
 # Modules of the flow that may know Inspect: the adapters.
 ADAPTERS = {

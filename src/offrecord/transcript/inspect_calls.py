@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final, NamedTuple
 
 from inspect_ai.event import ModelEvent
@@ -12,8 +13,28 @@ from offrecord.content.reply import classify_reply
 from offrecord.protocol.factors import check_name
 from offrecord.records import FRAME_KEY, STAMP_KEY, Form, Frame, Role, Stamp, Status
 
+RECORD_KEY: Final = "record"
+"""The key, beside a stamp, of what an exported log's call says otherwise."""
+
+RECORDED: Final = frozenset(
+    {
+        *("agent_model", "labels", "side", "partner_side", "instrument"),
+        *("transport_retries", "status", "stop_reason", "structured", "constrained"),
+        *("provider", "model_answered", "settings", "input_tokens", "cached_tokens"),
+        *("output_tokens", "started", "seconds"),
+    }
+)
+"""Columns that an export may set so. What was said, and by whom, is not among them."""
+
 _ERROR_LENGTH: Final = 200
 """Characters kept of an error's text; the log has all of it."""
+
+
+_HALF: Final = re.compile(
+    r"(?<!\\)\\ud(?:[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})"
+    r"|(?<!\\ud[89ab][0-9a-f]{2}\\ud)[c-f][0-9a-f]{2})"
+)
+"""The escape of a surrogate that stands alone."""
 
 
 class Call(NamedTuple):
@@ -23,6 +44,8 @@ class Call(NamedTuple):
     frame: Frame
     row: dict[str, Any]
     """Columns of `TRANSCRIPT_SCHEMA`, as far as the call alone knows them."""
+    record: dict[str, Any]
+    """What an export set beside the call: it was made from a record, not by a call."""
 
 
 def read_call(event: ModelEvent) -> Call | None:
@@ -48,7 +71,8 @@ def read_call(event: ModelEvent) -> Call | None:
         **_answered(event),
         **_used(event),
     }
-    return Call(stamp, frame, row)
+    beside = carried.get(RECORD_KEY, {})
+    return Call(stamp, frame, row, {k: v for k, v in beside.items() if k in RECORDED})
 
 
 def _named(stamp: Stamp, frame: Frame) -> dict[str, Any]:
@@ -102,10 +126,11 @@ def _answered(event: ModelEvent) -> dict[str, Any]:
         reason = " ".join(error.split())[:_ERROR_LENGTH]
         return {"text": "", "status": str(Status.ERROR), "stop_reason": reason}
     stop = str(output.stop_reason)
+    text = _received(output.completion)
     return {
-        "text": output.completion,
+        "text": text,
         "reasoning": _reasoning(output.message),
-        "status": str(classify_reply(output.completion, stop, None)),
+        "status": str(classify_reply(text, stop, None)),
         "stop_reason": stop,
         "model_answered": output.model or None,
         "constrained": bool((output.metadata or {}).get("constrained", False)),
@@ -135,4 +160,12 @@ def _reasoning(message: ChatMessage) -> str | None:
         for part in message.content
         if isinstance(part, ContentReasoning)
     ]
-    return "\n\n".join(part for part in parts if part) or None
+    return _received("\n\n".join(part for part in parts if part)) or None
+
+
+def _received(text: str) -> str:
+    """A text of a log as the debate had it.
+
+    Inspect's logs hold half a surrogate pair, which no file can, as its escape.
+    """
+    return _HALF.sub("", text) if "\\ud" in text else text

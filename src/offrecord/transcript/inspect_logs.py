@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 from inspect_ai.event import InfoEvent, ModelEvent
@@ -36,7 +36,22 @@ from offrecord.transcript.store import Imported
 
 TASK: Final = "offrecord/debate"
 
+ATTEMPT_KEY: Final = "attempt"
+"""The key of an exported sample's metadata under which its number stands."""
+
+ATTEMPTS_KEY: Final = "attempts"
+"""The key beside it: how many attempts at the run there were, recorded or not."""
+
 _ASKED: Final = ("rounds", "shadows", "seed", "structured", "channels")
+
+
+class _Try(NamedTuple):
+    """One attempt at a run: what puts attempts in their order, and its name."""
+
+    number: int
+    """As an export states it, or 0."""
+    started: str
+    uuid: str
 
 
 @dataclass(slots=True)
@@ -53,8 +68,10 @@ class _Gathering:
     content: dict[str, str] = field(default_factory=dict)
     leaning: dict[str, str] = field(default_factory=dict)
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    started: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """Run to the start time and uuid of each attempt."""
+    started: dict[str, list[_Try]] = field(default_factory=dict)
+    """Run to its attempts."""
+    attempts: dict[str, int] = field(default_factory=dict)
+    """Run to how many attempts an export says there were."""
     seen: set[str] = field(default_factory=set)
     """Sample uuids; a retried log holds the samples of the one before it again."""
     logs: int = 0
@@ -159,8 +176,12 @@ def _read_sample(
     ended = _ended(sample)
     for row in rows:
         row.update(ended=ended, uuid=uuid, log=log)
-    started = str(sample.started_at or "")
-    gathering.started.setdefault(rows[0]["run"], []).append((started, uuid))
+    run = rows[0]["run"]
+    stated = int(sample.metadata.get(ATTEMPT_KEY, 0))
+    one = _Try(stated, str(sample.started_at or ""), uuid)
+    gathering.started.setdefault(run, []).append(one)
+    known = gathering.attempts.get(run, 0)
+    gathering.attempts[run] = max(known, int(sample.metadata.get(ATTEMPTS_KEY, 0)))
     gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
     return rows
 
@@ -214,6 +235,7 @@ def _rows(
             "instrument": _instrument(gathering, last.stamp, last.frame, meta),
             "transport_retries": retries,
             "started": min(call.row["started"] for call in tries),
+            **last.record,
         }
 
 
@@ -238,11 +260,12 @@ def _item_order(item: str) -> tuple[int, str]:
 
 
 def _frame(gathering: _Gathering) -> pl.DataFrame:
-    attempts = {
-        uuid: number
-        for tries in gathering.started.values()
-        for number, (_, uuid) in enumerate(sorted(tries), start=1)
-    }
+    attempts = dict[str, int]()
+    for tries in gathering.started.values():
+        number = 0
+        for one in sorted(tries):
+            number = max(one.number, number + 1)
+            attempts[one.uuid] = number
     numbered = pl.concat(gathering.frames).with_columns(
         pl.col("uuid").replace_strict(attempts, return_dtype=pl.Int32).alias("attempt")
     )
@@ -259,7 +282,10 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "content": gathering.content,
         "leaning": gathering.leaning,
         "instruments": gathering.instruments,
-        "attempts": {run: len(tries) for run, tries in gathering.started.items()},
+        "attempts": {
+            run: max(len(tries), gathering.attempts[run])
+            for run, tries in gathering.started.items()
+        },
         "logs": gathering.logs,
     }
 
