@@ -22,9 +22,16 @@ def import_(kind: str, source: str, out: Path) -> None:
     from offrecord.cli.summary import show_summary
 
     if kind == "inspect":
-        from offrecord.runner.shards import import_logs
+        from offrecord.runner.shards import absent_runs, import_logs
 
-        show_summary(import_logs(source, out))
+        study = import_logs(source, out)
+        show_summary(study)
+        if absent := absent_runs(study):
+            click.echo(
+                f"offrecord: {absent} runs of the design are not in yet: hold them by "
+                f"their shards and import again, or with: offrecord run --out {out}",
+                err=True,
+            )
         return
     from offrecord.study import land, refuse_other_study
     from offrecord.transcript.llmagora import import_llmagora

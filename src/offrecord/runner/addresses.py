@@ -64,6 +64,21 @@ def write_address(address: str, data: bytes) -> None:
         raise _failed(address, error) from None
 
 
+def remove_address(address: str) -> None:
+    """Take one file away; it need not be there.
+
+    Raises:
+        OffrecordError: If the address cannot be written.
+    """
+    try:
+        system, path = _opened(address)
+        system.rm_file(path)
+    except FileNotFoundError:
+        return
+    except Exception as error:
+        raise _failed(address, error) from None
+
+
 def find_addresses(root: str, pattern: str) -> list[str]:
     """The addresses under a root that fit a glob pattern, sorted.
 

@@ -33,6 +33,7 @@ from offrecord.runner.addresses import (
     is_remote,
     local_root,
     read_address,
+    remove_address,
     write_address,
 )
 from offrecord.runner.evalset import eval_set
@@ -134,6 +135,7 @@ def hold_shard(
             held = read_held(root, plan)
     ended = len(set(mine) & (held.own | held.elsewhere))
     if mine and not ended:
+        _forget(logs)
         raise OffrecordError(
             f"no debate came back (inspect eval-set ended with code {code}): see "
             "its message above"
@@ -167,7 +169,8 @@ def import_logs(source: str, out: Path) -> Study:
     if not _own(out, root):
         refuse_other_study(out, "inspect")
     designs = find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}")
-    imported = import_inspect(root if is_remote(root) else Path(source), _name(out))
+    logs = root if is_remote(root) else Path(source.removeprefix("file://"))
+    imported = import_inspect(logs, _name(out))
     if not designs and not (out / DESIGN_FILE).is_file():
         return land(out, imported)
     with locked(out):
@@ -177,6 +180,13 @@ def import_logs(source: str, out: Path) -> Study:
         if root != local_root(str(out / LOGS_FOLDER)):
             write_json(out / STUDY_FILE, {**facts, ROOT_KEY: root})
         return land(out, imported)
+
+
+def absent_runs(study: Study) -> int:
+    """How many runs of a study's design did not end yet; 0 where there is no design."""
+    if not (study.path / DESIGN_FILE).is_file() or study.design.on:
+        return 0
+    return max(len(planned(study.design)) - study.ended_runs, 0)
 
 
 def _own(out: Path, root: str) -> bool:
@@ -237,6 +247,13 @@ def _save(study: Path, logs: str, design: Design) -> None:
         now = (study / name).read_bytes()
         if now != before[name]:
             write_address(f"{logs}/{name}", now)
+
+
+def _forget(logs: str) -> None:
+    """Take away the design of a shard that asked nothing, so that it can be mended."""
+    if not find_addresses(logs, "*.eval"):
+        for name in _KEPT:
+            remove_address(f"{logs}/{name}")
 
 
 def _content(designs: Sequence[str]) -> dict[str, str]:
