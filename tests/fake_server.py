@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
+import struct
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple, Self
 
 _LABELS = re.compile(r"exactly these words, (.+?) or (.+?), then a dash")
 _CODES = re.compile(r"statement codes (.+?), its values are whole numbers from (-?\d+)")
@@ -21,10 +24,33 @@ _REASONS = {
     400: "Bad Request",
     401: "Unauthorized",
     429: "Too Many Requests",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
 }
 
 Answer = Callable[[list[dict[str, Any]]], str]
 """From the messages of a request to the text of the reply."""
+
+
+class Ending(Enum):
+    """What becomes of a connection after the bytes of a reply."""
+
+    KEEP = "it stays open for the next request"
+    CLOSE = "it is closed"
+    RESET = "it is reset, so that what is under way is lost"
+    STALL = "nothing more is heard on it"
+
+
+class Wire(NamedTuple):
+    """What goes over the wire for one request."""
+
+    data: bytes
+    ending: Ending = Ending.KEEP
+
+
+Respond = Callable[[dict[str, Any]], Wire]
+"""From the body of a request to what is sent for it, faults included."""
 
 
 def well_formed(messages: list[dict[str, Any]]) -> str:
@@ -44,6 +70,7 @@ class FakeServer:
         latency: Seconds from a request's last byte to its reply's first.
         answer: Gives the text of a reply.
         statuses: HTTP status of the first replies; every later one is 200.
+        respond: Takes the place of `answer` and `statuses`.
     """
 
     def __init__(
@@ -51,8 +78,10 @@ class FakeServer:
         latency: float = 0.0,
         answer: Answer = well_formed,
         statuses: tuple[int, ...] = (),
+        respond: Respond | None = None,
     ) -> None:
         self.latency, self.answer, self.statuses = latency, answer, statuses
+        self.respond = respond or self._by_number
         self.bodies: list[dict[str, Any]] = []
         """The JSON of each request, in the order received."""
         self.received: list[float] = []
@@ -105,9 +134,17 @@ class FakeServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
                 body = await reader.readexactly(int(length[1]) if length else 0)
-                writer.write(await self._reply(json.loads(body)))
+                wire = await self._reply(json.loads(body))
+                if wire.ending is Ending.RESET:
+                    _reset(writer)
+                    return
+                writer.write(wire.data)
                 await writer.drain()
                 self.sent.append(time.monotonic())
+                if wire.ending is Ending.STALL:
+                    await reader.read()  # until the client gives up
+                if wire.ending is not Ending.KEEP:
+                    return
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass  # the client is gone, or the server stops
         except Exception as error:
@@ -115,51 +152,85 @@ class FakeServer:
         finally:
             writer.close()
 
-    async def _reply(self, body: dict[str, Any]) -> bytes:
+    async def _reply(self, body: dict[str, Any]) -> Wire:
         number = len(self.bodies)
         self.bodies.append(body)
         self.received.append(time.monotonic())
         self._open += 1
         self.open_at_once = max(self.open_at_once, self._open)
-        status = self.statuses[number] if number < len(self.statuses) else 200
-        content = _completion(body, self.answer) if status == 200 else _refusal(status)
+        wire = self.respond(body)
         try:
             await asyncio.sleep(self.received[number] + self.latency - time.monotonic())
         finally:
             self._open -= 1
-        return (
-            f"HTTP/1.1 {status} {_REASONS[status]}\r\n"
-            "content-type: application/json\r\n"
-            f"content-length: {len(content)}\r\n\r\n"
-        ).encode("ascii") + content
+        return wire
+
+    def _by_number(self, body: dict[str, Any]) -> Wire:
+        number = len(self.bodies) - 1
+        status = self.statuses[number] if number < len(self.statuses) else 200
+        if status != 200:
+            return Wire(http(refusal(status), status))
+        text = self.answer(body["messages"])
+        return Wire(http(json.dumps(completion(body, text)).encode()))
 
 
-def _completion(body: dict[str, Any], answer: Answer) -> bytes:
-    text = answer(body["messages"])
+def http(content: bytes, status: int = 200, **headers: str) -> bytes:
+    """A response as it goes over the wire.
+
+    Args:
+        content: The body.
+        status: One of `_REASONS`.
+        headers: Names with `_` for `-`, over those that every response has.
+    """
+    fields = {"content_type": "application/json", "content_length": str(len(content))}
+    lines = (f"{name.replace('_', '-')}: {v}" for name, v in (fields | headers).items())
+    head = "\r\n".join((f"HTTP/1.1 {status} {_REASONS[status]}", *lines))
+    return f"{head}\r\n\r\n".encode("ascii") + content
+
+
+def completion(
+    body: Mapping[str, Any],
+    text: str | None,
+    finish_reason: str = "stop",
+    **message: str | None,
+) -> dict[str, Any]:
+    """A chat completion.
+
+    Args:
+        body: The request.
+        text: The content of the reply.
+        finish_reason: Why it ended.
+        message: Further fields of the reply, such as `reasoning_content`.
+    """
     prompt = sum(len(str(m["content"])) for m in body["messages"]) // 4
-    completion = len(text) // 4
-    return json.dumps(
-        {
-            "id": "chatcmpl-0",
-            "object": "chat.completion",
-            "created": int(time.time()),
-            "model": body["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": text},
-                    "finish_reason": "stop",
-                }
-            ],
-            "usage": {
-                "prompt_tokens": prompt,
-                "completion_tokens": completion,
-                "total_tokens": prompt + completion,
-            },
-        }
-    ).encode()
+    used = len(text or "") // 4
+    return {
+        "id": "chatcmpl-0",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": body["model"],
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, **message},
+                "finish_reason": finish_reason,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": used,
+            "total_tokens": prompt + used,
+        },
+    }
 
 
-def _refusal(status: int) -> bytes:
-    message = {"message": _REASONS[status], "type": "error", "code": None}
+def refusal(status: int, code: str | None = None) -> bytes:
+    """The body of a response with another status than 200."""
+    message = {"message": _REASONS[status], "type": "error", "code": code}
     return json.dumps({"error": message}).encode()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    raw: socket.socket = writer.get_extra_info("socket")
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import polars as pl
 
 from offrecord.records import Status
 from offrecord.study import Study
@@ -19,6 +20,7 @@ def show_summary(study: Study) -> None:
         click.echo(f"offrecord: left out {len(left_out)}:", err=True)
         for line in left_out:
             click.echo(f"  {escaped(line)}", err=True)
+    click.echo(f"offrecord: {_came_back(study.transcript)}", err=True)
     errors = study.transcript.filter(status=Status.ERROR)
     if errors.height:
         reason = str(errors["stop_reason"].fill_null("unknown").mode().sort()[0])
@@ -28,3 +30,15 @@ def show_summary(study: Study) -> None:
             err=True,
         )
     print_summary(estimate_table(study.pairs))
+
+
+def _came_back(transcript: pl.DataFrame) -> str:
+    """How many replies have each status, and how often a request was sent again."""
+    statuses = (
+        transcript["status"]
+        .value_counts(sort=True)
+        .sort(pl.col("status") != Status.OK, maintain_order=True)
+    )
+    shares = ", ".join(f"{count} {status}" for status, count in statuses.iter_rows())
+    again = transcript["transport_retries"].sum()
+    return f"{transcript.height} replies: {shares}; {again} requests sent again"

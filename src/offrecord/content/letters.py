@@ -117,17 +117,24 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", _LINE_END.sub("\n", text))
 
 
+def storable(text: str) -> str:
+    """The text fit to be stored as UTF-8.
+
+    Halves of surrogate pairs are joined; single ones, which stand for nothing, go.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+
+
 def visible_only(text: str) -> str:
     """The text without invisible characters, fit to be stored as UTF-8.
 
-    Halves of surrogate pairs are joined, single ones become U+FFFD. Joiners between
-    other characters stay, since they are spelling in some scripts, and so do variation
+    Halves of surrogates are as `storable` leaves them. Joiners between other
+    characters stay, since they are spelling in some scripts, and so do variation
     selectors after a character. A text with nothing to see is empty.
     """
     if text.isascii() and text.isprintable():
         return text if text.strip() else ""
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    whole = _LINE_END.sub("\n", whole)
+    whole = _LINE_END.sub("\n", storable(text))
     if not fold(whole).strip():
         return ""
     return "".join(

@@ -22,6 +22,7 @@ from inspect_ai.model import (
     Model,
 )
 
+from offrecord.content.letters import storable
 from offrecord.measures.verdicts import JudgeRequest, Verdict, verdict_of
 from offrecord.protocol.models import open_model, plain_error
 from offrecord.records import OffrecordError, digest
@@ -140,7 +141,7 @@ class _Calls:
             return self._failed(plain_error(error))
         self._came_back = True
         found = {
-            "reply": output.completion,
+            "reply": storable(output.completion),
             "stop_reason": output.stop_reason if output.choices else "unknown",
             "error": None if output.choices else output.error or "no reply",
             "model_answered": output.model,

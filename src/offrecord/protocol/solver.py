@@ -26,6 +26,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, LimitExceededError, span
 
+from offrecord.content.letters import storable
 from offrecord.protocol.channel import Channel, find_channel
 from offrecord.protocol.dataset import case_of, repeat_of
 from offrecord.protocol.debate import (
@@ -185,7 +186,7 @@ async def ask_model(model: Model, request: Request) -> Reply:
         return Reply(text="", stop_reason="unknown", error=type(error).__name__)
     if not output.choices:
         return Reply(text="", stop_reason="unknown", error=output.error)
-    return Reply(text=output.completion, stop_reason=output.stop_reason)
+    return Reply(text=storable(output.completion), stop_reason=output.stop_reason)
 
 
 def _messages(request: Request) -> list[ChatMessage]:

@@ -218,8 +218,9 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """One row per request of a sample.
 
-    Some providers leave one model call in the log for every try: the last one is what
-    came back, and those before it are its transport retries.
+    Inspect leaves one model call in the log for each of its own tries, and notes in it
+    how often the provider's client sent the request again within that try: the last
+    call is what came back, and all that was sent before it are its transport retries.
     """
     calls: dict[str, list[Call]] = {}
     for event in sample.events:
@@ -228,12 +229,12 @@ def _rows(
             calls.setdefault(digest(call.stamp.as_dict()), []).append(call)
     for tries in calls.values():
         *_, last = tries
-        retries = max(last.row["transport_retries"], len(tries) - 1)
+        within = sum(call.row["transport_retries"] for call in tries)
         yield {
             **last.row,
             "study": gathering.study,
             "instrument": _instrument(gathering, last.stamp, last.frame, meta),
-            "transport_retries": retries,
+            "transport_retries": within + len(tries) - 1,
             "started": min(call.row["started"] for call in tries),
             **last.record,
         }
