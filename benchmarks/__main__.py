@@ -17,6 +17,7 @@ from benchmarks import (
     importing,
     prefix_cache,
     recovery,
+    report,
     similarity,
     tests_size,
 )
@@ -34,6 +35,7 @@ def main() -> None:
         "coverage",
         "tests_size",
         "similarity",
+        "report",
     )
     parser.add_argument("name", nargs="?", choices=names, help="all by default")
     parser.add_argument("--seed", type=int, default=1, help="of what is simulated (1)")
@@ -47,6 +49,7 @@ def main() -> None:
         "coverage": partial(coverage.run, given.seed),
         "tests_size": partial(tests_size.run, given.seed),
         "similarity": similarity.run,
+        "report": report.run,
     }
     console = Console()
     figures: list[tuple[str, Figure]] = []

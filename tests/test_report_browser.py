@@ -108,8 +108,8 @@ def survey(run: str, channel: str, first: int, second: int) -> dict[str, Any]:
 
 def small_study() -> list[dict[str, Any]]:
     """Three runs: one of every quadrant, one stopped early, one interrupted once."""
-    agree = {"text": "SIGN - the plan is good."}
-    refuse = {"text": "DO NOT SIGN - the plan is bad."}
+    agree: dict[str, Any] = {"text": "SIGN - the plan is good."}
+    refuse: dict[str, Any] = {"text": "DO NOT SIGN - the plan is bad."}
     first = [
         row("one", **agree, reasoning="They will hear a hidden thought."),
         row("one", channel="off_record", **refuse, audience=[]),
@@ -161,6 +161,10 @@ def opened(
 def rows_shown(page: Page) -> list[str]:
     links = page.locator("#tx-runs .tx-run")
     return [link.get_attribute("href") or "" for link in links.all()]
+
+
+def told(page: Page) -> str:
+    return page.locator(".tx-page").inner_text()
 
 
 def counted(page: Page) -> str:
@@ -275,9 +279,8 @@ def test_a_link_opens_a_turn_and_the_page_follows_its_address(
     page.wait_for_function(
         "document.getElementById('tx-title').textContent === 'other/model'"
     )
-    told = page.locator(".tx-title").inner_text()
-    assert "2 attempts: attempt 1 was interrupted, 2 outputs" in told
-    assert "attempt 2 ended: completed, 4 outputs (shown here)" in told
+    assert "2 attempts: attempt 1 was interrupted, 2 outputs" in told(page)
+    assert "attempt 2 ended: completed, 4 outputs (shown here)" in told(page)
     page.keyboard.press("Escape")
     assert page.locator("#tx-reader").is_hidden()
     assert page.evaluate("location.hash") == "#transcripts"
@@ -309,9 +312,7 @@ def test_it_works_without_a_pointer(opened: Callable[[Fragment], Opened]) -> Non
     page.wait_for_selector("#tx-title:focus")
     assert page.locator(".tx-place").inner_text() == "2 of 3"
     assert "no public text" in page.locator(".tx-title").inner_text()
-    assert "alpha 2, beta 1, beta 2" in page.locator(".tx-page").inner_text().replace(
-        "beta 1, alpha 2", "alpha 2, beta 1"
-    )
+    assert "Turns without any output: beta 1, alpha 2, beta 2." in told(page)
     page.keyboard.press("j")
     page.wait_for_function("location.hash === '#run=three'")
     page.keyboard.press("ArrowLeft")
@@ -344,7 +345,7 @@ def test_a_turn_shows_both_channels_their_differences_and_shadows(
     assert "cosine similarity 0.42" in " ".join(turn.inner_text().split())
     assert "1 of 2 answers differ" in turn.inner_text()
     assert turn.locator(".tx-item-differs").get_attribute("aria-label") == (
-        "Q1: public 4, off record 1, differs"
+        "Q1: public 4, off the record 1, differs"
     )
     shadow = turn.locator(".tx-shadow")
     assert shadow.is_hidden()
@@ -364,7 +365,7 @@ def test_every_channel_is_shown(opened: Callable[[Fragment, str], Opened]) -> No
     heads = page.locator("[data-turn=alpha-1] h4").all_inner_texts()
     assert heads == ["Public", "Off the record", "Record only"]
     verdicts = page.locator("[data-turn=alpha-1] .tx-verdict").all_inner_texts()
-    assert verdicts == ["off record: Accommodating", "record only: Both"]
+    assert verdicts == ["off the record: Accommodating", "record only: Both"]
     assert watch.quiet, watch
 
 
@@ -383,10 +384,15 @@ def test_only_the_open_run_is_printed(
 def test_what_steers_is_shown_as_an_escape(
     opened: Callable[[Fragment, str], Opened],
 ) -> None:
-    rows = [row("one", text=STEERED, model=STEERED)]
+    thought = "<think>They are listening.</think>SIGN - "
+    rows = [row("one", text=thought + STEERED, model=STEERED)]
     page, watch = opened(fragment(rows), "#run=one")
+    hidden = sum(len(escaped(char)) > 1 for char in STEERED) - len("\n\t")
+    assert f"{hidden} control or invisible characters" in told(page)
+    page.get_by_text("Thinking within the reply").click()
+    assert "They are listening." in told(page)
     page.get_by_label("Raw replies").check()
-    assert page.locator(".tx-raw").text_content() == as_shown(STEERED)
+    assert page.locator(".tx-raw").text_content() == as_shown(thought + STEERED)
     assert page.locator("#tx-title").text_content() == escaped(STEERED)
     assert watch.quiet, watch
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from offrecord.content.reply import said_and_thought
 from offrecord.measures.pairs import plan_of
 from offrecord.measures.preparation import Variant, prepare
 from offrecord.records import Form
@@ -19,7 +20,7 @@ Record = dict[str, Any]
 
 _TURN: Final = ("turn", "round", "agent", "role", "side", "partner_side")
 _META: Final = ("model_answered", "stop_reason", "output_tokens", "transport_retries")
-_KEPT: Final = ("channel", "form", "draw", "text", "reasoning", "audience")
+_KEPT: Final = ("channel", "form", "draw", "text", "reasoning")
 
 
 def run_records(
@@ -121,19 +122,23 @@ def _turn(
 
 
 def _output(row: Record, values: list[list[str]] | None) -> Record:
-    return _filled(
+    output = _filled(
         **{name: row[name] for name in _KEPT},
         came_back=row["status"],
         status=row["stance_status"] or row["survey_status"],
         repairs=row["stance_repairs"] or row["survey_repairs"],
         label=row["label"],
         rule=row["rule"],
+        thought=said_and_thought(row["text"]).reasoning if row["text"] else None,
         body=_body(row),
         items=row["items"],
         answers=row["answers"],
         values=values,
         meta={name: row[name] for name in _META if row[name] is not None},
     )
+    if row["audience"] is not None:  # no one is an answer, too
+        output["audience"] = row["audience"]
+    return output
 
 
 def _body(row: Record) -> str | None:
@@ -145,4 +150,4 @@ def _body(row: Record) -> str | None:
 
 def _filled(**values: object) -> Record:
     """The values that there are."""
-    return {k: v for k, v in values.items() if v is not None and v not in ([], {})}
+    return {k: v for k, v in values.items() if v is not None and v not in ([], {}, "")}

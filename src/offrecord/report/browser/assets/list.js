@@ -17,7 +17,7 @@ function strip(run) {
   const groups = agents.flatMap((agent, a) => others.map((channel, c) => {
     const letters = Array.from({ length: rounds }, (_, round) =>
       marks[run][(round * agents.length + a) * others.length + c]);
-    const title = others.length > 1 ? `${plain(agent)}, ${inWords(channel)}` : plain(agent);
+    const title = others.length > 1 ? `${plain(agent)}, ${channelWords(channel)}` : plain(agent);
     spoken.push(`${title}: ${letters.map((letter) => names[letter].toLowerCase()).join(", ")}`);
     return element("span", { class: "tx-strip-agent" },
       element("span", { class: "tx-strip-name", "aria-hidden": "true" }, title), letters.map(mark));
@@ -27,7 +27,12 @@ function strip(run) {
 
 function runName(run) {
   const { facets, cells } = store.index;
-  return Object.values(facets).map((values, i) => values[cells[run][i]]).filter((v) => v !== null).map(plain);
+  return Object.values(facets).map((values, i) => values[cells[run][i]] ?? "none").map(plain);
+}
+
+function repeatName(run) {
+  const repeat = store.index.repeats[run];
+  return repeat === null ? "" : `run ${repeat}`;
 }
 
 function runLink(run, turn) {
@@ -36,13 +41,14 @@ function runLink(run, turn) {
 }
 
 function row(run) {
-  const [model, ...rest] = runName(run);
+  const varies = Object.values(store.index.facets).map((values) => values.length > 1);
+  const [model, ...rest] = runName(run).filter((_, i) => i === 0 || varies[i]);
   const tried = store.index.attempts[run];
   return element("li", {},
     element("a", { class: "tx-run", href: runLink(run), "data-run": run },
       element("span", { class: "tx-model" }, model),
-      rest.map((name) => element("span", { class: "tx-part" }, name)),
-      element("span", { class: "tx-repeat" }, `run ${store.index.repeats[run]}`,
+      (rest.length ? rest : [""]).map((name) => element("span", { class: "tx-part" }, name)),
+      element("span", { class: "tx-repeat" }, repeatName(run),
         tried > 1 ? element("span", { class: "tx-tried" }, count(tried, "attempt")) : null),
       strip(run)));
 }
@@ -68,6 +74,8 @@ function drawPage() {
   const last = Math.min(runs.length, first + PAGE);
   const rows = runs.slice(first, last).map(row);
   const none = element("li", { class: "tx-none" }, "No run matches. Clear a filter to see more.");
+  const parts = Object.values(store.index.facets).slice(1).filter((values) => values.length > 1);
+  document.getElementById("tx-runs").style.setProperty("--tx-parts", parts.length || 1);
   document.getElementById("tx-runs").replaceChildren(...(rows.length ? rows : [none]));
   document.getElementById("tx-pages").hidden = runs.length <= PAGE;
   document.getElementById("tx-page").textContent = `Runs ${first + 1} to ${last} of ${runs.length.toLocaleString("en")}`;

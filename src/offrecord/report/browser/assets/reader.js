@@ -69,7 +69,7 @@ function attemptsLine(record) {
     const shown = asked > 1 && attempt === record.shown ? " (shown here)" : "";
     return `${number}${ended ? `ended: ${inWords(ended)}` : "was interrupted"}, ${count(outputs, "output")}${shown}`;
   });
-  return `${count(asked, "attempt")}: ${told.join("; ")}`;
+  return `${count(asked, "attempt")}${asked > 1 ? ": " : ", "}${told.join("; ")}`;
 }
 
 function readerTitle(record) {
@@ -77,7 +77,7 @@ function readerTitle(record) {
   const source = [record.log, record.uuid].filter(Boolean).map(plain).join(" · ");
   return element("header", { class: "tx-title" },
     element("h2", { id: "tx-title", tabindex: "-1" }, model),
-    element("p", { class: "tx-subtitle" }, [...rest, `run ${store.index.repeats[reader.run]}`].join(" · ")),
+    element("p", { class: "tx-subtitle" }, [...rest, repeatName(reader.run)].filter(Boolean).join(" · ")),
     strip(reader.run),
     element("p", { class: "tx-meta" }, attemptsLine(record)),
     element("p", { class: "tx-meta" }, element("span", { class: "tx-code" }, plain(record.id)), source ? ` from ${source}` : ""));
@@ -99,7 +99,7 @@ function unreached(record) {
 function drawReader() {
   const { record, run } = reader;
   const shown = record.attempts.find(({ attempt }) => attempt === record.shown);
-  const ended = shown?.ended ? `the run ended: ${inWords(shown.ended)}` : "the run was interrupted";
+  const ended = shown?.ended ? `the run ended as ${inWords(shown.ended)}` : "the run was interrupted";
   readerRoot().replaceChildren(
     readerBar(),
     element("div", { class: "tx-page" },

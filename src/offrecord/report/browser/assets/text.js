@@ -30,6 +30,11 @@ function textNodes(text) {
   return nodes;
 }
 
+/** How many characters of a text are shown as escapes. */
+function steeringIn(text) {
+  return [...(text || "").matchAll(STEERING.pattern)].filter(([c]) => c !== "\n" && c !== "\t").length;
+}
+
 /** An element. Strings among the children become text, never mark-up. */
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -46,6 +51,10 @@ function channelName(id) {
   const words = plain(id).replaceAll("_", " ");
   if (id === "off_record") return "Off the record";
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function channelWords(id) {
+  return id === "off_record" ? "off the record" : inWords(id);
 }
 
 function inWords(id) {

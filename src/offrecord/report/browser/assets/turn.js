@@ -44,13 +44,24 @@ function metaLine(output) {
   return parts.length ? element("p", { class: "tx-meta" }, parts.join(" · ")) : null;
 }
 
+/** What the parsed form leaves out, since nobody would see it. */
+function hiddenNote(output) {
+  const hidden = steeringIn(output.text) - steeringIn(output.body);
+  if (output.form !== "utterance" || hidden <= 0) return null;
+  return element("p", { class: "tx-meta tx-hidden" }, `${count(hidden, "control or invisible character")}: see the raw reply`);
+}
+
+function thinking(title, text) {
+  return text ? folded(title, element("div", { class: "tx-text tx-raw", dir: "auto" }, textNodes(text))) : null;
+}
+
 function outputView(output, view, marks) {
   return [
     outputHead(output),
     said(output, view.raw, view.marks ? marks : null),
-    output.reasoning
-      ? folded("Reasoning", element("div", { class: "tx-text tx-raw", dir: "auto" }, textNodes(output.reasoning)))
-      : null,
+    view.raw ? null : hiddenNote(output),
+    thinking("Reasoning", output.reasoning),
+    thinking("Thinking within the reply", view.raw ? null : output.thought),
     valuesLine(output.values),
     view.raw ? metaLine(output) : null,
   ];
@@ -62,10 +73,10 @@ function channelCard(channel, outputs, view, marks, absent) {
   const [first, ...rest] = outputs;
   const shadows = rest.filter((output) => output.form === first.form && output.draw > 0);
   const others = rest.filter((output) => !shadows.includes(output));
-  const audience = first && (first.audience ? `heard by ${first.audience.map(plain).join(", ")}` : "heard by no one");
+  const heard = first?.audience && (first.audience.map(plain).join(", ") || "no one");
   return element("div", { class: `tx-card ${spoken ? "tx-card-public" : "tx-card-other"}` },
     element("div", { class: "tx-card-head" },
-      element("h4", {}, channelName(channel)), element("span", { class: "tx-audience" }, audience || "")),
+      element("h4", {}, channelName(channel)), element("span", { class: "tx-audience" }, heard ? `heard by ${heard}` : "")),
     first ? outputView(first, view, marks) : element("p", { class: "tx-nothing" }, absent),
     others.map((output) => outputView(output, view, null)),
     shadows.length
@@ -78,7 +89,7 @@ function pairLines(turn) {
   const many = store.index.channels.length > 2;
   return Object.entries(turn.pairs || {}).map(([channel, values]) =>
     element("div", { class: "tx-pair" },
-      many ? element("span", { class: "tx-pair-name" }, `Public and ${inWords(channel)}`) : null,
+      many ? element("span", { class: "tx-pair-name" }, `Public and ${channelWords(channel)}`) : null,
       valuesLine(values)));
 }
 
@@ -94,7 +105,7 @@ function surveyGrid(surveys) {
     const differs = new Set(known).size > 1;
     if (known.length > 1) compared++;
     if (differs) differing++;
-    const words = surveys.map((survey, s) => `${inWords(survey.channel)} ${given[s] ?? "missing"}`).join(", ");
+    const words = surveys.map((survey, s) => `${channelWords(survey.channel)} ${given[s] ?? "missing"}`).join(", ");
     return element("li", { class: differs ? "tx-item tx-item-differs" : "tx-item", "aria-label": `${plain(item)}: ${words}${differs ? ", differs" : ""}` },
       element("span", { class: "tx-item-name" }, plain(item)),
       given.map((value) => element("span", {}, value === null ? "–" : String(value).replace("-", "−"))));
@@ -130,7 +141,7 @@ function quadrantBadges(run, turn) {
   if (slot < 0) return [];
   return others.map((channel, c) => {
     const [letter, name, meaning] = QUADRANTS.find(([l]) => l === marks[run][slot * others.length + c]);
-    const which = others.length > 1 ? `${inWords(channel)}: ` : "";
+    const which = others.length > 1 ? `${channelWords(channel)}: ` : "";
     return element("span", { class: "tx-verdict", title: meaning }, mark(letter), `${which}${name}`);
   });
 }
@@ -153,7 +164,7 @@ function turnView(run, turn, view, ended) {
       sides(turn),
       quadrantBadges(run, turn)),
     element("div", { class: "tx-channels" }, shown.map((channel, i) =>
-      channelCard(channel, of(channel), view, i ? marks[i - 1]?.[1] : marks[0]?.[0], `Nothing recorded (${ended})`))),
+      channelCard(channel, of(channel), view, i ? marks[i - 1]?.[1] : marks[0]?.[0], `Nothing recorded: ${ended}`))),
     pairLines(turn),
     surveyBlock(turn, view));
 }
