@@ -150,7 +150,8 @@ def _log(study: Study, part: _Part, created: datetime) -> EvalLog:
     samples = list(_samples(study, part))
     alike, ids = part.alike, sorted({str(sample.id) for sample in samples})
     model, partner = alike["model"], alike["partner"]
-    starts = [sample.started_at for sample in samples if sample.started_at]
+    # Of the log itself: a debate's own times stand in its sample, where they are known.
+    written = created.isoformat()
     source = study.facts.get("source", "")
     log = EvalLog(
         status="success",
@@ -159,7 +160,7 @@ def _log(study: Study, part: _Part, created: datetime) -> EvalLog:
                 "eval_id": part.id,
                 "run_id": digest(study.path.name),
                 "task_id": part.id,
-                "created": created.isoformat(),
+                "created": written,
                 "task": TASK,
                 "task_version": 1,
                 "model": model,
@@ -179,7 +180,7 @@ def _log(study: Study, part: _Part, created: datetime) -> EvalLog:
                 "scorers": _SCORERS,
             }
         ),
-        stats=EvalStats(started_at=min(starts) if starts else ""),
+        stats=EvalStats(started_at=written, completed_at=written),
         samples=samples,
     )
     recompute_metrics(log)

@@ -56,12 +56,12 @@ def stamp_of(attempt: Attempt, row: Row) -> dict[str, Any]:
         )
     except ValueError as error:
         raise OffrecordError(f"run {row['run']}: {error}") from None
+    hashes = {name: row[name] for name in ("prompt_hash", "history_hash") if row[name]}
     return {
         STAMP_KEY: stamp.as_dict(),
         FRAME_KEY: frame.as_dict(),
         "audience": list(row["audience"] or ()),
-        "prompt_hash": row["prompt_hash"],
-        "history_hash": row["history_hash"],
+        **hashes,
     }
 
 

@@ -115,18 +115,16 @@ def _events(attempt: Attempt) -> Iterator[Event]:
     """The outputs under their turns, then how the run ended."""
     at = attempt.first["started"] or _NOWHERE
     yield _begin("solvers", "solvers", None, at)
-    yield _begin("solver", "offrecord/debate_turns", "solvers", at)
+    yield _begin("solver", "offrecord/debate_turns", "solvers", at, "solver")
     by_turn = groupby(attempt.rows, key=lambda row: (row["turn"], row["agent"]))
     for (turn, agent), rows in by_turn:
         group = list(rows)
         at = group[0]["started"] or at
-        inside = f"turn {turn}"
-        yield _begin("turn", f"turn {turn}: {agent}", "solver", at, inside)
+        inside = f"turn {turn}: {agent}"
+        yield _begin("turn", inside, "solver", at)
         for row in group:
-            draw = f" draw {row['draw']}" if row["draw"] else ""
-            words = dict.fromkeys((row["channel"], row["form"]))
-            title = f"{' '.join(words)}{draw}"
-            here = f"{inside} {title}"
+            title = _title(row)
+            here = f"{inside}: {title}"
             yield _begin("elicitation", title, inside, row["started"] or at, here)
             yield _call(attempt, row, here, at)
             yield _end(here, at)
@@ -143,10 +141,15 @@ def _events(attempt: Attempt) -> Iterator[Event]:
     yield _end("solvers", at)
 
 
+def _title(row: Row) -> str:
+    draw = f" draw {row['draw']}" if row["draw"] else ""
+    return " ".join(dict.fromkeys((row["channel"], row["form"]))) + draw
+
+
 def _begin(
     kind: str, name: str, inside: str | None, at: datetime, own: str | None = None
 ) -> SpanBeginEvent:
-    own = own or kind
+    own = own or name
     return SpanBeginEvent(
         id=own,
         span_id=own,
@@ -166,7 +169,7 @@ def _call(attempt: Attempt, row: Row, inside: str, at: datetime) -> ModelEvent:
     """One output as a model call, with what the call alone would say otherwise."""
     stamped = stamp_of(attempt, row)
     seconds = timedelta(seconds=row["seconds"] or 0)
-    who = f"{row['agent']}, turn {row['turn']}: {row['channel']} {row['form']}"
+    who = f"{row['agent']}, turn {row['turn']}: {_title(row)}"
     text = f"({who}; the prompt is not on record.)"
     event = ModelEvent(
         model=row["agent_model"] or row["model"],

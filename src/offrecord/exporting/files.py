@@ -1,0 +1,91 @@
+"""The tidy tables as files: CSV for spreadsheets, Parquet and JSON lines without loss.
+
+In CSV a list is JSON text, a missing value is empty, and text that a spreadsheet would
+compute is disarmed, heads of columns included; numbers are never touched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from offrecord.content.spreadsheet import guarded
+from offrecord.exporting.folder import claim, finish, place
+from offrecord.exporting.tables import TABLES
+from offrecord.study import Study
+
+
+class Written(NamedTuple):
+    """One file of an export."""
+
+    path: Path
+    rows: int
+    size: int
+    """In bytes."""
+
+
+def export_tables(
+    study: Study, out: Path, kind: str, tables: Sequence[str] = ()
+) -> Iterator[Written]:
+    """Write tidy tables of a study, one file each.
+
+    Args:
+        study: The study.
+        out: The folder: new, empty, or an earlier export of this kind.
+        kind: `csv`, `parquet` or `jsonl`; also the ending of the files.
+        tables: Out of `turns`, `pairs` and `surveys`; all by default.
+
+    Yields:
+        Each file as it is written.
+
+    Raises:
+        OffrecordError: If the folder holds anything else, or a file cannot be written.
+    """
+    names = {name: f"{name}.{kind}" for name in dict.fromkeys(tables or TABLES)}
+    claim(out, kind, names.values())
+    for name, file in names.items():
+        table = TABLES[name](study)
+        place(out / file, lambda path, table=table: WRITERS[kind](table, path))  # type: ignore[misc]
+        yield Written(out / file, table.height, (out / file).stat().st_size)
+    finish(out, kind, names.values())
+
+
+def write_csv(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as CSV that a spreadsheet may open.
+
+    Args:
+        table: Columns of text, numbers, truth values, times, and lists of text.
+        path: The file.
+    """
+    columns = [_plain(table[name]).alias(guarded(name)) for name in table.columns]
+    pl.DataFrame(columns).write_csv(path)
+
+
+WRITERS: Final[Mapping[str, Callable[[pl.DataFrame, Path], Any]]] = MappingProxyType(
+    {
+        "csv": write_csv,
+        "parquet": lambda table, path: table.write_parquet(path, compression="zstd"),
+        "jsonl": lambda table, path: table.write_ndjson(path),
+    }
+)
+"""Format to what writes it."""
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """A column as CSV can hold it: lists as JSON, and text disarmed."""
+    if isinstance(column.dtype, pl.List):
+        texts = [
+            None if value is None else json.dumps(value, ensure_ascii=False)
+            for value in column.to_list()
+        ]
+        column = pl.Series(texts, dtype=pl.String)
+    if column.dtype != pl.String:
+        return column
+    distinct = column.unique().drop_nulls()
+    armed = {text: safe for text in distinct if (safe := guarded(text)) != text}
+    return column.replace(armed) if armed else column
