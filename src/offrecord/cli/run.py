@@ -14,6 +14,7 @@ from offrecord.cli.options import (
     given_fields,
     inspect_options,
 )
+from offrecord.records import OffrecordError
 
 
 @click.command(cls=WithInspectOptions)
@@ -29,11 +30,23 @@ from offrecord.cli.options import (
     "--log-root",
     help="Where logs lie: a folder or any fsspec address (OUT/logs).",
 )
+@click.option(
+    "--executor", type=click.Choice(["ray"]), help="Hold shards as tasks of a cluster."
+)
+@click.option("--address", help="Of the Ray cluster; else the environment's, or none.")
+@click.option(
+    "--shards",
+    type=click.IntRange(min=1),
+    help="With --executor: how many; one for each processor of the cluster.",
+)
 def run(
     file: Path | None,
     out: Path,
     shard: str | None,
     log_root: str | None,
+    executor: str | None,
+    address: str | None,
+    shards: int | None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Hold the debates of a design and print what came back.
@@ -42,13 +55,28 @@ def run(
     `--` go to `inspect eval-set`. Run again with the same --out to resume, or with
     more models, scenarios, conditions or runs to add to the study.
     """
+    if executor is None and (address or shards):
+        raise OffrecordError("--address and --shards belong to --executor ray")
+    fields, words = given_fields(options), inspect_options()
     if shard is not None:
-        _run_shard(shard, file, out, log_root, options)
+        if executor is not None:
+            raise OffrecordError(
+                "--shard and --executor: the executor makes the shards itself"
+            )
+        _run_shard(shard, file, out, log_root, fields, words)
         return
     from offrecord.cli.summary import show_summary
-    from offrecord.runner.run import run_study
 
-    finished = run_study(file, given_fields(options), inspect_options(), out, log_root)
+    if executor is not None:
+        from offrecord.runner.ray_shards import run_on_ray
+
+        finished = run_on_ray(
+            *(file, fields, words, out, log_root), address=address, shards=shards
+        )
+    else:
+        from offrecord.runner.run import run_study
+
+        finished = run_study(file, fields, words, out, log_root)
     show_summary(finished.study)
     if finished.ended < finished.planned:
         click.echo(
@@ -64,14 +92,15 @@ def _run_shard(
     file: Path | None,
     out: Path,
     root: str | None,
-    options: dict[str, Any],
+    fields: dict[str, Any],
+    words: list[str],
 ) -> None:
     from offrecord.protocol.part import parse_part
     from offrecord.runner.shards import hold_shard, log_root
 
     part = parse_part(shard)
     logs = log_root(out, root)
-    held = hold_shard(file, given_fields(options), inspect_options(), out, part, logs)
+    held = hold_shard(file, fields, words, out, part, logs)
     click.echo(
         f"offrecord: shard {part}: {held.ended} of {held.planned} runs are in; when "
         f"all shards are: offrecord import inspect {root or out / 'logs'} --out {out}",

@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from offrecord.protocol.design import Design, cases, read_design
-from offrecord.protocol.merge import grown_design
+from offrecord.protocol.design import Design, cases
 from offrecord.protocol.part import (
     PART_FILE,
     Part,
@@ -28,18 +27,18 @@ from offrecord.protocol.part import (
 )
 from offrecord.records import OffrecordError
 from offrecord.replays import replayed_runs
-from offrecord.runner.addresses import (
-    find_addresses,
-    is_remote,
-    local_root,
-    read_address,
-    remove_address,
-    write_address,
-)
+from offrecord.runner.addresses import is_remote, local_root
 from offrecord.runner.evalset import eval_set
 from offrecord.runner.held import read_held
 from offrecord.runner.preflight import open_models
-from offrecord.runner.resolve import calls_per_run, content_of, design_over
+from offrecord.runner.resolve import calls_per_run, design_over
+from offrecord.runner.shard_files import (
+    forget_shard,
+    known_design,
+    save_shard,
+    shard_content,
+    shard_designs,
+)
 from offrecord.study import Study, land, refuse_other_study
 from offrecord.transcript.folder import (
     DESIGN_FILE,
@@ -53,8 +52,6 @@ from offrecord.transcript.store import STUDY_FILE, read_json, write_json
 ROOT_KEY: Final = "log_root"
 """Where in study.json it says that logs lie elsewhere than in the study's folder."""
 
-_OF_A_PART: Final = "*-of-*"
-_KEPT: Final = (DESIGN_FILE, STUDY_FILE)
 _DIRTY: Final = "--log-dir-allow-dirty"  # a design that grew is another plan
 
 
@@ -85,7 +82,7 @@ def log_root(out: Path, given: str | None) -> str:
 def in_parts(out: Path, root: str) -> bool:
     """Whether the logs of a study lie in folders of shards, or outside its folder."""
     own = local_root(str(out / LOGS_FOLDER))
-    return root != own or bool(find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}"))
+    return root != own or bool(shard_designs(root))
 
 
 def hold_shard(
@@ -95,6 +92,7 @@ def hold_shard(
     out: Path,
     part: Part,
     root: str,
+    patience: float = 0,
 ) -> ShardHeld:
     """Hold those runs of a shard that no log holds yet.
 
@@ -105,19 +103,20 @@ def hold_shard(
         out: The study's folder, from which its design is read where it has one.
         part: Which shard.
         root: Where the logs of all shards lie (see `log_root`).
+        patience: Seconds to wait for another process that holds the shard.
 
     Raises:
         OffrecordError: If the design is wrong, the shard is being held by another
             process, or no debate came back.
     """
-    design = design_over(_known_design(out, root), file, flags, options, out)
+    design = design_over(known_design(out, root), file, flags, options, out)
     runs = planned(design)
     mine, plan = share_of(part, runs), plan_of(runs, part)
     open_models(design, (*design.options, *options))
     logs = f"{root}/{part.folder}"
-    with _alone(logs), TemporaryDirectory(prefix="offrecord-") as made:
+    with _alone(logs, patience), TemporaryDirectory(prefix="offrecord-") as made:
         study = Path(made)
-        _save(study, logs, design)
+        save_shard(study, logs, design)
         held = read_held(root, plan)
         asked = [run for run in mine if run not in held.elsewhere]
         left = [run for run in asked if run not in held.own]
@@ -135,7 +134,7 @@ def hold_shard(
             held = read_held(root, plan)
     ended = len(set(mine) & (held.own | held.elsewhere))
     if mine and not ended:
-        _forget(logs)
+        forget_shard(logs)
         raise OffrecordError(
             f"no debate came back (inspect eval-set ended with code {code}): see "
             "its message above"
@@ -168,15 +167,15 @@ def import_logs(source: str, out: Path) -> Study:
     root = local_root(source)
     if not _own(out, root):
         refuse_other_study(out, "inspect")
-    designs = find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}")
+    designs = shard_designs(root)
     logs = root if is_remote(root) else Path(source.removeprefix("file://"))
     imported = import_inspect(logs, _name(out))
     if not designs and not (out / DESIGN_FILE).is_file():
         return land(out, imported)
     with locked(out):
-        design = _known_design(out, root)
+        design = known_design(out, root)
         assert design is not None
-        facts = save_design(out, design, _content(designs))
+        facts = save_design(out, design, shard_content(designs))
         if root != local_root(str(out / LOGS_FOLDER)):
             write_json(out / STUDY_FILE, {**facts, ROOT_KEY: root})
         return land(out, imported)
@@ -192,8 +191,7 @@ def absent_runs(study: Study) -> int:
 def _own(out: Path, root: str) -> bool:
     """Whether logs are those of the study that they are imported into."""
     return root == log_root(out, None) and (
-        (out / DESIGN_FILE).is_file()
-        or bool(find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}"))
+        (out / DESIGN_FILE).is_file() or bool(shard_designs(root))
     )
 
 
@@ -201,85 +199,13 @@ def _name(out: Path) -> str:
     return out.resolve().name
 
 
-def _known_design(out: Path, root: str) -> Design | None:
-    """What was asked of a study so far, by its folder and by all of its shards.
-
-    Raises:
-        OffrecordError: If two of them are no parts of one study.
-    """
-    known = read_design(out / DESIGN_FILE) if (out / DESIGN_FILE).is_file() else None
-    for address in find_addresses(root, f"{_OF_A_PART}/{DESIGN_FILE}"):
-        found = _design_at(address)
-        if known is None or found == known:
-            known = found
-            continue
-        runs = max(known.runs, found.runs)
-        try:
-            known = grown_design(known, {**found.model_dump(), "runs": runs})
-        except OffrecordError as fault:
-            raise OffrecordError(f"{address}: {fault}") from None
-    return known
-
-
-def _design_at(address: str) -> Design:
-    with TemporaryDirectory(prefix="offrecord-") as made:
-        path = Path(made) / DESIGN_FILE
-        path.write_bytes(read_address(address) or b"")
-        return read_design(path)
-
-
-def _save(study: Path, logs: str, design: Design) -> None:
-    """Write a shard's design beside its logs, and check that its content is the same.
-
-    Args:
-        study: A folder for the task to read the design from.
-        logs: The shard's own folder or address.
-        design: The design, new or grown.
-    """
-    before = {name: read_address(f"{logs}/{name}") for name in _KEPT}
-    for name, data in before.items():
-        if data is not None:
-            (study / name).write_bytes(data)
-    facts = save_design(study, design, content_of(design))
-    kept = {name: facts[name] for name in ("content", "design", "versions")}
-    write_json(study / STUDY_FILE, kept)
-    for name in _KEPT:
-        now = (study / name).read_bytes()
-        if now != before[name]:
-            write_address(f"{logs}/{name}", now)
-
-
-def _forget(logs: str) -> None:
-    """Take away the design of a shard that asked nothing, so that it can be mended."""
-    if not find_addresses(logs, "*.eval"):
-        for name in _KEPT:
-            remove_address(f"{logs}/{name}")
-
-
-def _content(designs: Sequence[str]) -> dict[str, str]:
-    """The content that shards were held with, by the files beside their designs."""
-    content: dict[str, str] = {}
-    for address in designs:
-        with TemporaryDirectory(prefix="offrecord-") as made:
-            path = Path(made) / STUDY_FILE
-            beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
-            path.write_bytes(read_address(beside) or b"{}")
-            for name, stamp in read_json(path).get("content", {}).items():
-                if content.setdefault(name, stamp) != stamp:
-                    raise OffrecordError(
-                        f"{beside}: {name} is {stamp}, and another shard was held with "
-                        f"{content[name]}: these are no parts of one study"
-                    )
-    return content
-
-
 @contextmanager
-def _alone(logs: str) -> Iterator[None]:
+def _alone(logs: str, patience: float) -> Iterator[None]:
     """Hold a shard alone; nothing can be locked at an address of an object store."""
     if is_remote(logs):
         yield
         return
-    with locked(Path(logs)):
+    with locked(Path(logs), patience):
         yield
 
 

@@ -117,15 +117,19 @@ def design_content(design: Design) -> dict[str, str]:
 
 
 @contextmanager
-def locked(study: Path) -> Iterator[None]:
+def locked(study: Path, patience: float = 0) -> Iterator[None]:
     """Hold a study alone: two eval sets in one folder delete each other's logs.
+
+    Args:
+        study: Its folder.
+        patience: Seconds to wait for another process to let go of it.
 
     Raises:
         OffrecordError: If another process holds it.
     """
     try:
         study.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(study / ".lock", timeout=0)
+        lock = FileLock(study / ".lock", timeout=patience)
         lock.acquire()
     except Timeout:
         raise OffrecordError(

@@ -1,0 +1,108 @@
+"""The files beside the logs of shards: what each was asked, and with which content.
+
+They are how shards that know nothing of each other come to be one study: whoever starts
+a shard or imports them all reads what is there, and refuses what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from offrecord.protocol.design import Design, read_design
+from offrecord.protocol.merge import grown_design
+from offrecord.records import OffrecordError
+from offrecord.runner.addresses import (
+    find_addresses,
+    read_address,
+    remove_address,
+    write_address,
+)
+from offrecord.runner.resolve import content_of
+from offrecord.transcript.folder import DESIGN_FILE, save_design
+from offrecord.transcript.store import STUDY_FILE, read_json, write_json
+
+_KEPT: Final = (DESIGN_FILE, STUDY_FILE)
+
+
+def shard_designs(root: str) -> list[str]:
+    """The addresses of the designs that stand in the folders of shards.
+
+    Args:
+        root: The folder or address under which they lie.
+    """
+    return find_addresses(root, f"*-of-*/{DESIGN_FILE}")
+
+
+def known_design(out: Path, root: str) -> Design | None:
+    """What was asked of a study so far, by its folder and by all of its shards.
+
+    Raises:
+        OffrecordError: If two of them are no parts of one study.
+    """
+    known = read_design(out / DESIGN_FILE) if (out / DESIGN_FILE).is_file() else None
+    for address in shard_designs(root):
+        found = _design_at(address)
+        if known is None or found == known:
+            known = found
+            continue
+        runs = max(known.runs, found.runs)
+        try:
+            known = grown_design(known, {**found.model_dump(), "runs": runs})
+        except OffrecordError as fault:
+            raise OffrecordError(f"{address}: {fault}") from None
+    return known
+
+
+def _design_at(address: str) -> Design:
+    with TemporaryDirectory(prefix="offrecord-") as made:
+        path = Path(made) / DESIGN_FILE
+        path.write_bytes(read_address(address) or b"")
+        return read_design(path)
+
+
+def save_shard(study: Path, logs: str, design: Design) -> None:
+    """Write a shard's design beside its logs, and check that its content is the same.
+
+    Args:
+        study: A folder for the task to read the design from.
+        logs: The shard's own folder or address.
+        design: The design, new or grown.
+    """
+    before = {name: read_address(f"{logs}/{name}") for name in _KEPT}
+    for name, data in before.items():
+        if data is not None:
+            (study / name).write_bytes(data)
+    facts = save_design(study, design, content_of(design))
+    kept = {name: facts[name] for name in ("content", "design", "versions")}
+    write_json(study / STUDY_FILE, kept)
+    for name in _KEPT:
+        now = (study / name).read_bytes()
+        if now != before[name]:
+            write_address(f"{logs}/{name}", now)
+
+
+def forget_shard(logs: str) -> None:
+    """Take away the design of a shard that asked nothing, so that it can be mended."""
+    if not find_addresses(logs, "*.eval"):
+        for name in _KEPT:
+            remove_address(f"{logs}/{name}")
+
+
+def shard_content(designs: Sequence[str]) -> dict[str, str]:
+    """The content that shards were held with, by the files beside their designs."""
+    content: dict[str, str] = {}
+    for address in designs:
+        with TemporaryDirectory(prefix="offrecord-") as made:
+            path = Path(made) / STUDY_FILE
+            beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
+            path.write_bytes(read_address(beside) or b"{}")
+            for name, stamp in read_json(path).get("content", {}).items():
+                if content.setdefault(name, stamp) != stamp:
+                    raise OffrecordError(
+                        f"{beside}: {name} is {stamp}, and another shard was held with "
+                        f"{content[name]}: these are no parts of one study"
+                    )
+    return content
