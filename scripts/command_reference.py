@@ -22,9 +22,14 @@ HEAD = f"""<!-- Written by `{RENEW}`: do not edit. -->
 # Commands
 
 Every verb with its options, as `offrecord VERB --help` prints them. An option marked
-"repeatable" is given once for each value. Every verb ends with 0 when it did what was
-asked and with 2 when something in the input is wrong; then one line on standard error
-says what, and what to do.
+"repeatable" is given once for each value.
+
+| exit code | meaning |
+|--:|---|
+| 0 | done; of `audit`: the study holds |
+| 1 | `run`: some debates are not in yet; `audit`: a threshold is exceeded |
+| 2 | something in the input is wrong: one line says what, and what to do |
+| 3 | `audit`: cannot be told |
 """
 
 

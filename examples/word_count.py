@@ -1,0 +1,34 @@
+"""A measure of one's own: how many words a text has, in public and off the record."""
+
+import polars as pl
+
+import offrecord
+from offrecord.estimates.splits import split_rows
+from offrecord.transcript.measured import measured
+
+study = offrecord.load_study("words-study")
+spoken = study.facts["channels"][0]
+turn = ["run", "agent", "round"]
+
+# 1. One number for every committed utterance of the attempts that count.
+texts = measured(study.transcript).filter(
+    pl.col("form") == "utterance", pl.col("draw") == 0, pl.col("status") == "ok"
+)
+words = texts.select(*turn, "channel", words=pl.col("text").str.split(" ").list.len())
+
+# 2. Set beside the pairs that were planned: a text that is missing stays missing.
+public = words.filter(pl.col("channel") == spoken).drop("channel")
+pairs = (
+    study.pairs.drop("public", "other")
+    .join(public.rename({"words": "public"}), on=turn, how="left")
+    .join(words.rename({"words": "other"}), on=[*turn, "channel"], how="left")
+)
+
+# 3. The same estimator as for surveys: levels, gap, split, with the run as cluster.
+for row in split_rows(pairs, ["condition"], numeric=True):
+    gap = row.estimates["gap"]
+    print(
+        f"{row.keys['condition']:<17} {row.keys['agent']:<6}"
+        f"{gap.value:+5.1f} words [{gap.low:+.1f}, {gap.high:+.1f}]"
+        f"  {gap.runs} runs, {gap.turns} turns, {gap.missing} missing"
+    )

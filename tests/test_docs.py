@@ -1,0 +1,215 @@
+"""The documentation: its examples run and say what it shows; nothing in it is stale."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from offrecord.estimating import Wanted, estimate_study
+from offrecord.study import load_study
+from tests.docs_examples import (
+    DOCS,
+    ROOT,
+    Session,
+    agree,
+    blocks,
+    commands,
+    lines,
+    parse,
+    shell_commands,
+    unknown_task_arguments,
+)
+
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+RUN = [
+    name
+    for name in PAGES
+    if any(block.language in {"console", "python"} for block in blocks(DOCS / name))
+]
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_examples_that_need_no_key_say_what_the_page_shows(
+    name: str, tmp_path: Path
+) -> None:
+    session = Session(tmp_path)
+    printed: list[str] | None = None
+    for block in blocks(DOCS / name):
+        where = f"docs/{name}:{block.line}"
+        if block.language == "text" and block.follows and printed is not None:
+            assert agree(lines(block.text), printed), _differs(where, printed)
+        printed = None
+        if block.language == "python":
+            printed = lines(session.python(block.text))
+        if block.language == "console":
+            for command in commands(block):
+                output, code = session.command(command.words)
+                real = lines(output)
+                assert code == command.exits, f"{where}: exits {code}\n{output}"
+                if command.output:
+                    assert agree(command.output, real), _differs(where, real)
+
+
+def _differs(where: str, real: list[str]) -> str:
+    return (
+        f"{where}: the page shows something else; this was printed "
+        f"('python -m tests.docs_examples PAGE' prints it again):\n" + "\n".join(real)
+    )
+
+
+@pytest.mark.parametrize("name", ["../README.md", *PAGES])
+def test_every_command_that_a_page_shows_has_the_options_it_says(name: str) -> None:
+    for block in blocks(DOCS / name):
+        if block.language not in {"bash", ""}:
+            continue
+        for words in shell_commands(block):
+            where = f"{name}:{block.line}: {' '.join(words)}"
+            if words[0] == "offrecord":
+                try:
+                    parse(words)
+                except Exception as error:
+                    pytest.fail(f"{where}: {error}")
+            elif words[:2] in (["inspect", "eval"], ["inspect", "eval-set"]):
+                assert not unknown_task_arguments(words), where
+
+
+def test_the_command_reference_is_what_the_command_line_says() -> None:
+    path = ROOT / "scripts" / "command_reference.py"
+    spec = importlib.util.spec_from_file_location("command_reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    fresh = module.PAGE.read_text(encoding="utf-8") == module.page()
+    assert fresh, f"docs/commands.md is stale: renew it with '{module.RENEW}'"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does: any warning fails."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|data)="
+    r"[\"']?((?:https?:)?//[^\"'\s>]+)"
+    r"|<link\b(?=[^>]*rel=[\"']?(?:stylesheet|icon|preconnect|preload|dns-prefetch))"
+    r"[^>]*?href=[\"']?((?:https?:)?//[^\"'\s>]+)"
+    r"|(?:url\(|@import\s+)[\"']?((?:https?:)?//[^\"')\s]+)"
+)
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        found = LOADED.search(path.read_text(encoding="utf-8"))
+        assert found is None, f"{path.relative_to(site)} loads {found and found[0]}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        "<img alt=a src=//cdn.example/x.png>",
+        '<link href="https://fonts.example/css" rel="stylesheet">',
+        "@import 'https://fonts.example/css';",
+        "a { background: url(https://cdn.example/x.png) }",
+    ],
+)
+def test_what_loads_from_elsewhere_would_be_seen(text: str) -> None:
+    assert LOADED.search(text)
+
+
+def test_the_readme_links_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_readme_and_the_quick_start_show_the_same_result() -> None:
+    row = re.compile(r"^ alignment-future alpha .*$", re.MULTILINE)
+    shown = [
+        row.findall(path.read_text(encoding="utf-8"))[0].rstrip()
+        for path in (ROOT / "README.md", DOCS / "quickstart.md")
+    ]
+    assert shown[0] == shown[1]
+
+
+GOLDEN = ROOT.parent / "shared" / "llmagora" / "golden_counts.json"
+CONDITIONS = (
+    "none",
+    "negative/historical",
+    "negative/future",
+    "positive/historical",
+    "positive/future",
+)
+"""Of Table 1 in its order, as the authors name them."""
+
+
+@pytest.mark.skipif(not GOLDEN.is_file(), reason="the published runs are not here")
+def test_table_1_on_the_page_is_that_of_the_published_runs() -> None:
+    counts = {
+        (row["model"], row["condition"]): row["divergent"] / row["turns"]
+        for row in json.loads(GOLDEN.read_text(encoding="utf-8"))
+        if row["agent"] == "alpha"
+    }
+    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S+/\S+) \|(.*)\|$", page, re.MULTILINE)
+    assert {model for model, _ in rows} == {model for model, _ in counts}
+    for model, cells in rows:
+        shown = [float(cell) for cell in cells.split("|")]
+        real = [round(100 * counts[model, name], 1) for name in CONDITIONS]
+        assert shown == real, model
+
+
+def _documented(page: str) -> dict[str, set[str]]:
+    """The keys in the first column of each section's table."""
+    found: dict[str, set[str]] = {}
+    for part in page.split("\n## ")[1:]:
+        title, _, text = part.partition("\n")
+        cells = re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
+        found[title] = set(re.findall(r"`(\w+)`", " ".join(cells)))
+    common = re.findall(r"^\| (`[^|]*) \|", page.partition("\n## ")[0], re.MULTILINE)
+    return found | {"": set(re.findall(r"`(\w+)`", " ".join(common)))}
+
+
+def test_every_key_of_the_estimates_is_documented(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    for words in (
+        "offrecord run --model simulated/messy --scenario promotion --condition "
+        "baseline --condition alignment-future --runs 2 --rounds 2 --out s",
+        "offrecord measure s --measures survey,attribution",
+    ):
+        output, code = session.command(words)
+        assert code == 0, output
+    study = tmp_path / "s"
+    wanted = Wanted(
+        contrasts=("alignment-future:baseline",),
+        margin=0.05,
+        against=study,
+        views=False,
+    )
+    estimates = estimate_study(load_study(study), wanted)
+    known = _documented((DOCS / "estimates.md").read_text(encoding="utf-8"))
+    keys = {"model", "condition", "kind", "agent", "channel"}
+    for name, value in estimates.items():
+        if not isinstance(value, list) or name == "by":
+            assert name in known["The file itself"], name
+            continue
+        assert name in known, f"docs/estimates.md has no section '{name}'"
+        used = {key for row in value for key in row} - keys - known[""] - known[name]
+        assert not used, f"docs/estimates.md, section {name}: say what {used} mean"
