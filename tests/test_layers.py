@@ -43,7 +43,7 @@ BESIDE = {
     "cli": {
         *FLOW,
         *("runner", "auditing", "study", "measuring", "estimating", "exporting"),
-        "providers",
+        *("reporting", "providers"),
     },
 }
 # Modules of the flow that may know Inspect: the adapters.

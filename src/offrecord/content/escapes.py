@@ -9,9 +9,14 @@ STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories: controls, formats and directions, surrogates, separators."""
 
 
-def escaped(text: str) -> str:
-    """The text on one line, with visible escapes for what steers or hides."""
-    return "".join(map(_shown, text))
+def escaped(text: str, keep: str = "") -> str:
+    """The text with visible escapes for what steers or hides.
+
+    Args:
+        text: Any text.
+        keep: Characters that stay as they are, such as the ends of lines.
+    """
+    return "".join(one if one in keep else _shown(one) for one in text)
 
 
 def _shown(character: str) -> str:

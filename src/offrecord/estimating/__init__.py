@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,7 +50,13 @@ from offrecord.records import OffrecordError
 from offrecord.study import Study, load_study
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.measured import measured
-from offrecord.transcript.store import read_table, write_text
+from offrecord.transcript.store import (
+    STUDY_FILE,
+    TRANSCRIPT_FILE,
+    read_json,
+    read_table,
+    write_text,
+)
 
 ESTIMATES_FILE: Final = "estimates.json"
 
@@ -98,6 +105,7 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
     spoken = str(study.facts["channels"][0])
     within = [key for key in by if key not in {"round"}]
     return {
+        "version": version("offrecord"),
         "by": by,
         "scope": str(wanted.scope),
         "seed": wanted.seed,
@@ -137,6 +145,37 @@ def write_estimates(study: Study, estimates: Mapping[str, Any]) -> None:
     """
     text = json.dumps(_plain(estimates), indent=1, allow_nan=False)
     write_text(study.path / ESTIMATES_FILE, text + "\n")
+
+
+def stored_estimates(study: Study, wanted: Wanted) -> dict[str, Any]:
+    """The estimates of a study as `estimates.json` holds them.
+
+    Args:
+        study: The study.
+        wanted: What to estimate if the file is absent, older than the study's tables,
+            or by another version.
+
+    Returns:
+        The content of the file; what is undefined is None.
+
+    Raises:
+        OffrecordError: If the study cannot be read, or the file cannot be written.
+    """
+    study.measure()
+    path = study.path / ESTIMATES_FILE
+    if path.is_file() and path.stat().st_mtime_ns >= _newest(study):
+        stored = read_json(path)
+        if stored.get("version") == version("offrecord") and stored.get("views"):
+            return stored
+    write_estimates(study, estimate_study(study, wanted))
+    return read_json(path)
+
+
+def _newest(study: Study) -> int:
+    """When the last of the tables that estimates rest on was written."""
+    tables = [study.path / TRANSCRIPT_FILE, study.path / STUDY_FILE]
+    tables += (study.path / "measures").glob("*.parquet")
+    return max(table.stat().st_mtime_ns for table in tables)
 
 
 def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:

@@ -12,7 +12,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from offrecord.report.terminal import interval, points, print_summary, visible
+from offrecord.report.numbers import chance, interval, points
+from offrecord.report.terminal import print_summary, visible
 
 Row = Mapping[str, Any]
 _Columns = Mapping[str, Callable[[Row], str]]
@@ -88,12 +89,6 @@ def _bounded(name: str) -> Callable[[Row], str]:
     return show
 
 
-def _chance(p: float) -> str:
-    if math.isnan(p):
-        return "–"
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _difference(row: Row) -> str:
     return points(row["value"]) + interval(row["low"], row["high"])
 
@@ -104,15 +99,15 @@ _FLOOR: Final[_Columns] = {
     "within public": lambda row: points(row["within_public"]),
     "within other": lambda row: points(row["within_other"]),
     "D*": lambda row: points(row["d_star"]) + interval(row["low"], row["high"]),
-    "p": lambda row: _chance(row["p"]),
+    "p": lambda row: chance(row["p"]),
     "audience changes": lambda row: (
         f"{points(row['changed_low'])} to {points(row['changed_high'])}"
     ),
 }
 _CONTRAST: Final[_Columns] = {
     "A - B": _difference,
-    "p": lambda row: _chance(row["p"]),
-    "p adjusted": lambda row: _chance(row.get("p_adjusted", math.nan)),
+    "p": lambda row: chance(row["p"]),
+    "p adjusted": lambda row: chance(row.get("p_adjusted", math.nan)),
 }
 _AGAINST: Final[_Columns] = {
     "new - old": _difference,

@@ -6,7 +6,6 @@ never as markup, and what would steer the terminal is shown as a visible escape.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from offrecord.content.escapes import escaped
 from offrecord.estimates.rates import share
+from offrecord.report.numbers import interval, points
 
 CAPTION: Final = (
     "Percentage points; public and off record: share on the partner's side (in the "
@@ -42,7 +42,6 @@ _HEADINGS: Final = {
     "accommodating": "accommo-\ndating",
     "audience_effect": "audience\neffect",
 }
-_UNDEFINED: Final = "–"
 _NARROWEST: Final = 8  # characters of a key before it folds
 _ANY_WIDTH: Final = 1000
 
@@ -123,15 +122,3 @@ def _figures(row: Mapping[str, Any]) -> dict[str, str]:
         "divergence": points(row["divergence"])
         + interval(row["ci_low"], row["ci_high"]),
     }
-
-
-def interval(low: float, high: float) -> str:
-    """Two bounds in percentage points, or nothing where there are none."""
-    if math.isnan(low) or math.isnan(high):
-        return ""
-    return f" [{points(low)}, {points(high)}]"
-
-
-def points(value: float, digits: int = 1) -> str:
-    """A fraction of 1 in percentage points; a dash where it is undefined."""
-    return _UNDEFINED if math.isnan(value) else f"{100 * value:z.{digits}f}"

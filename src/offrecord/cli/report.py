@@ -1,0 +1,40 @@
+"""`offrecord report`: a study as one page, and its figures as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write the figures there, as SVG, PDF and PNG.",
+)
+@click.option(
+    "--channel",
+    metavar="NAME",
+    help="The channel to set beside the public one, of a study that has several.",
+)
+@click.option(
+    "--max-runs",
+    type=click.IntRange(min=1),
+    help="How many runs' transcripts the page holds at most, evenly across cells.",
+)
+def report(
+    study: Path, figures: Path | None, channel: str | None, max_runs: int | None
+) -> None:
+    """Write STUDY/report.html: results, figures and every turn, in one file.
+
+    It loads nothing from elsewhere. Estimates are taken from STUDY/estimates.json, and
+    made first where they are absent or older than the study.
+    """
+    from offrecord.reporting import Report, report_study
+    from offrecord.study import load_study
+
+    wanted = Report(channel=channel, max_runs=max_runs, figures=figures)
+    for path in report_study(load_study(study), wanted):
+        click.echo(path)

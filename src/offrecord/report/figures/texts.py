@@ -1,0 +1,209 @@
+"""Figures of texts: similarity, entailment, markers of wording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+
+from offrecord.report.figures.grammar import (
+    Chart,
+    Figure,
+    Panel,
+    charted,
+    counted,
+    layers,
+    names_axis,
+    plain_legend,
+    share_axis,
+    short_names,
+    tips,
+)
+from offrecord.report.numbers import known
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+
+
+_PAIRINGS: Final = {
+    "channels": "public with off the record",
+    "shuffled": "floor: another run and round",
+    "draws": "ceiling: two samples of one channel",
+    "repeats": "one channel, two runs",
+    "agents": "the two agents",
+}
+"""What a pairing is called in a figure; the first three stand in it where measured."""
+
+
+_RELATIONS: Final = {
+    "mean_entailment": "entailment",
+    "mean_neutral": "neutral",
+    "mean_contradiction": "contradiction",
+}
+
+
+def cosine_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
+    """The distribution of cosines by model and condition, with floor and ceiling.
+
+    Args:
+        rows: `cosine` of the views, of the target and of one variant.
+        names: The models, in the order to show.
+    """
+    short = short_names(names)
+    shown = list(_PAIRINGS)[:3]
+    panels = []
+    for condition in dict.fromkeys(row["condition"] for row in rows):
+        own = [r for r in rows if r["condition"] == condition and r["pairing"] in shown]
+        values = [
+            {
+                "model": short[row["model"]],
+                "pair": _PAIRINGS[row["pairing"]],
+                **{name: row[name] for name in ("q05", "q25", "q50", "q75", "q95")},
+                "value": row["mean"],
+            }
+            for row in own
+            if known(row["q50"])
+        ]
+        if values:
+            pairs = sum(r["pairs"] for r in own if r["pairing"] == "channels")
+            n = f"n = {pairs:,} pairs of channels"
+            panels.append(Panel(condition, n, _spread(values, [*short.values()])))
+    if not panels:
+        return None
+    return Figure(
+        "cosine",
+        "How alike the two channels' texts are",
+        "Cosine similarity of label-stripped texts: the dot is the median, the thick "
+        "line the middle half, the thin one the middle nine tenths.",
+        panels,
+    )
+
+
+def _spread(values: Rows, order: Sequence[str]) -> Chart:
+    pairs = list(_PAIRINGS.values())[:3]
+    base = charted(values).encode(
+        y=alt.Y("model:N", sort=list(order), axis=names_axis()),
+        yOffset=alt.YOffset("pair:N", sort=pairs),
+        color=alt.Color("pair:N", sort=pairs, legend=plain_legend(columns=1)),
+    )
+    x = alt.X(
+        "q50:Q",
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(title="cosine similarity", tickCount=5),
+    )
+    return layers(
+        base.mark_rule(strokeWidth=1).encode(x="q05:Q", x2="q95:Q"),
+        base.mark_rule(strokeWidth=4).encode(x="q25:Q", x2="q75:Q"),
+        base.mark_point(filled=True, size=40, opacity=1, shape="circle").encode(
+            x=x, tooltip=tips("model", "pair", "value", digits=3)
+        ),
+    ).properties(height=alt.Step(13))
+
+
+def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
+    """Shares of entailment, neutral and contradiction by model, a panel per condition.
+
+    Args:
+        rows: `texts` of the view `cells`, of the target, the two channels paired.
+        names: The models, in the order to show.
+    """
+    short = short_names(names)
+    panels = []
+    for condition in dict.fromkeys(row["condition"] for row in rows):
+        own = [
+            row
+            for row in rows
+            if row["condition"] == condition
+            and row["estimate"] in _RELATIONS
+            and known(row["value"])
+        ]
+        if not own:
+            continue
+        values = [
+            {
+                "model": short[row["model"]],
+                "relation": _RELATIONS[row["estimate"]],
+                "points": 100 * row["value"],
+                "place": list(_RELATIONS).index(row["estimate"]),
+            }
+            for row in own
+        ]
+        order = list(_RELATIONS.values())
+        chart = (
+            charted(values)
+            .mark_bar(height=13)
+            .encode(
+                y=alt.Y("model:N", sort=[*short.values()], axis=names_axis()),
+                x=alt.X(
+                    "points:Q", stack="zero", axis=share_axis("mean probability, %")
+                ),
+                color=alt.Color("relation:N", sort=order),
+                order=alt.Order("place:Q"),
+                tooltip=tips("model", "relation", "points"),
+            )
+            .properties(height=alt.Step(22))
+        )
+        one = [row for row in own if row["estimate"] == own[0]["estimate"]]
+        n = counted(sum(r["runs"] for r in one), sum(r["turns"] for r in one))
+        panels.append(Panel(condition, n, chart))
+    if not panels:
+        return None
+    return Figure(
+        "entailment",
+        "What the public text and the other one say of each other",
+        "Mean class probability of natural language inference, both directions "
+        "averaged, on label-stripped texts.",
+        panels,
+    )
+
+
+def marker_figure(rows: Rows, labels: Mapping[str, str]) -> Figure | None:
+    """Markers of both channels with their intervals, a panel per marker.
+
+    Args:
+        rows: `markers` of the views, of the target.
+        labels: What each marker is called, in the order to show.
+    """
+    panels = []
+    for marker, label in labels.items():
+        own = [r for r in rows if r["marker"] == marker and known(r["value"])]
+        if not own:
+            continue
+        values = [
+            {
+                "kind": row["kind"],
+                "channel": str(row["channel"]).replace("_", " "),
+                **{name: row[name] for name in ("value", "low", "high")},
+            }
+            for row in own
+        ]
+        channels = sorted({v["channel"] for v in values}, key=lambda c: c != "public")
+        base = charted(values).encode(
+            y=alt.Y("kind:N", sort=None, axis=names_axis()),
+            yOffset=alt.YOffset("channel:N", sort=channels),
+            color=alt.Color("channel:N", sort=channels, legend=plain_legend()),
+        )
+        chart = layers(
+            base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
+            base.mark_point(filled=True, size=50, opacity=1).encode(
+                x=alt.X(
+                    "value:Q",
+                    scale=alt.Scale(zero=False),
+                    axis=alt.Axis(title=label, tickCount=4),
+                ),
+                shape=alt.Shape("channel:N", sort=channels, legend=None),
+                tooltip=tips("kind", "channel", "value", "low", "high", digits=2),
+            ),
+        ).properties(height=alt.Step(14))
+        n = f"n = {sum(row['texts'] for row in own):,} texts"
+        panels.append(Panel(label, n, chart))
+    if not panels:
+        return None
+    return Figure(
+        "markers",
+        "Markers in the wording of the target",
+        "Means of both channels with 95 % intervals for new runs of these cells.",
+        panels,
+        columns=3,
+    )

@@ -1,0 +1,159 @@
+"""What is missing, what was asked, and what the figures cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from offrecord.report.numbers import count, decimal, points
+from offrecord.report.page.blocks import (
+    Block,
+    Code,
+    Column,
+    Section,
+    Table,
+    Text,
+    cells,
+)
+from offrecord.report.page.findings import Findings, Row
+
+LIMITS: Final = (
+    "Off the record is a contrast, not a belief: it is what the same model writes "
+    "under the same condition when it is told that nobody will read it. It is no "
+    "access to what a model holds true, and a model may suspect that someone reads "
+    "along.",
+    "The figures are about these scenarios, roles and wordings. Intervals for new runs "
+    "of these cells say nothing of other scenarios or models.",
+    "Models that each debated themselves met unlike partners: a difference between two "
+    "of them is one between two pairs of agents.",
+    "A model too small to keep the format or to follow the case shows that the "
+    "instrument runs, and means nothing else. The same holds for simulated agents.",
+    "Word lists and judges are coders with errors of their own. What was left out, "
+    "refused or cut off is missing, not zero, and may hide either answer.",
+)
+"""What a reader has to bear in mind, whatever the study."""
+
+
+def missing_section(found: Findings) -> Section:
+    """What is missing, what came back, and how often it was tried."""
+    rows = found.rows("kinds", "missing")
+    missing = sum(row["missing"] for row in rows)
+    planned = sum(row["planned"] for row in rows)
+    tried = found.transcripts.get("attempts", 0)
+    return Section(
+        "missing",
+        "What is missing, and how often it was tried",
+        list(_missing_blocks(found)),
+        lead=f"{count(missing)} of {count(planned)} planned pairs of stances are "
+        f"missing; {count(found.ended_runs)} runs took {count(tried)} attempts.",
+        short="Missing",
+        about=(
+            "Missing is never counted as agreement. The worst case is the range that a "
+            "rate could have, were every missing stance known.",
+        ),
+    )
+
+
+def _missing_blocks(found: Findings) -> Iterator[Block]:
+    flags = dict.fromkeys(
+        f"{row['model']}, {row['kind']}, {row['agent']}: {flag}"
+        for row in found.rows("models", "missing")
+        for flag in row["flags"]
+    )
+    for flag in flags:
+        yield Text(flag, "warn")
+    yield Table(
+        "By model, kind and agent",
+        [
+            Column("model", number=False),
+            Column("kind", number=False),
+            Column("agent", number=False),
+            Column("planned"),
+            Column("missing"),
+            Column("why", number=False),
+            Column("divergence, worst case"),
+            Column("attempts a run"),
+        ],
+        [
+            cells(
+                found.called(row["model"]),
+                row["kind"],
+                row["agent"],
+                count(row["planned"]),
+                count(row["missing"]),
+                _reasons(row, found),
+                f"{points(row['divergence_low'])} to {points(row['divergence_high'])}",
+                decimal(row["attempts_per_run"]),
+            )
+            for row in found.rows("models", "missing")
+        ],
+    )
+    yield Table(
+        "What came back",
+        [
+            Column("form", number=False),
+            Column("channel", number=False),
+            Column("status", number=False),
+            Column("outputs"),
+        ],
+        [
+            cells(
+                row["form"],
+                str(row["channel"]).replace("_", " "),
+                row["status"],
+                count(row["outputs"]),
+            )
+            for row in found.estimates["views"]["statuses"]
+        ],
+        caption="Of the attempts that are measured. Repaired replies were damaged in a "
+        "way that leaves exactly one reading.",
+        folded=True,
+    )
+
+
+def _reasons(row: Row, found: Findings) -> str:
+    told = []
+    for side, channel in (("public", found.spoken), ("other", found.channel)):
+        for status, number in row[f"{side}_reasons"].items():
+            told.append(f"{channel.replace('_', ' ')}: {number} {status}")
+    return ", ".join(told)
+
+
+def design_section(found: Findings) -> Section:
+    """The design, the versions and the prompts."""
+    blocks: list[Block] = [
+        Table(
+            "Design",
+            [Column("what", number=False), Column("value", number=False)],
+            [cells(name, value) for name, value in found.design],
+        )
+    ]
+    versions = _versions(found)
+    if versions:
+        blocks.append(
+            Table(
+                "Versions and hashes",
+                [Column("what", number=False), Column("version", number=False)],
+                [cells(name, value) for name, value in versions],
+                folded=True,
+            )
+        )
+    blocks += [Code(title, text) for title, text in found.prompts]
+    return Section("design", "What was asked", blocks, short="Design")
+
+
+def _versions(found: Findings) -> list[tuple[str, str]]:
+    facts = found.facts
+    named = [
+        *facts.get("content", {}).items(),
+        *facts.get("versions", {}).items(),
+        *((key, facts[key]) for key in ("design", "names") if key in facts),
+    ]
+    return [(str(name), str(value)) for name, value in named]
+
+
+def limits_section(found: Findings) -> Section:
+    """The limits, in plain words."""
+    del found
+    blocks = [Text(text) for text in LIMITS]
+    return Section("limits", "What this cannot say", blocks, short="Limits")

@@ -1,0 +1,98 @@
+"""Divergence and gap over the rounds, pooled and per scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from offrecord.report.figures.stances import round_figure
+from offrecord.report.numbers import count, interval, points
+from offrecord.report.page.blocks import (
+    Block,
+    Cell,
+    Column,
+    Drawing,
+    Section,
+    Table,
+    cells,
+)
+from offrecord.report.page.findings import Findings
+
+_ABOUT: Final = (
+    "In round 1 the target speaks before it has heard anything, so what differs there "
+    "comes from the prompt alone; later rounds carry the debate as well.",
+)
+
+_STATES: Final = {
+    "accommodating": "accommodating",
+    "reversing": "reversing",
+    "both": "both on the partner's side",
+    "neither": "neither",
+}
+
+
+def rounds_section(found: Findings) -> Section:
+    """How the two channels part over a debate."""
+    return Section(
+        "rounds",
+        "How it goes over the debate",
+        list(_blocks(found)),
+        lead=_lead(found),
+        short="Rounds",
+        about=_ABOUT,
+    )
+
+
+def _lead(found: Findings) -> str:
+    rates = found.rows("rounds", "rates", agent=found.target, kind=found.pressed)
+    known = [row for row in rates if row["divergence"] is not None]
+    if len(known) < 2:
+        return ""
+    first, last = known[0], known[-1]
+    return (
+        f"Under {found.pressed} the divergence of {found.target} is "
+        f"{points(first['divergence'])} % in round {first['round']} and "
+        f"{points(last['divergence'])} % in round {last['round']}; the gap goes from "
+        f"{points(first['gap'])} to {points(last['gap'])} points."
+    )
+
+
+def _blocks(found: Findings) -> Iterator[Block]:
+    split = found.rows("rounds", "split")
+    if not split:
+        return
+    yield Drawing(round_figure(split, found.rows("rounds", "rates")))
+    scenarios = {row["scenario"] for row in found.rows("scenario_rounds", "rates")}
+    if len(scenarios) > 1:
+        figure = round_figure(
+            found.rows("scenario_rounds", "split"),
+            found.rows("scenario_rounds", "rates"),
+            by_scenario=True,
+        )
+        yield Drawing(figure, folded=True)
+    yield _persistence(found)
+
+
+def _persistence(found: Findings) -> Table:
+    rows = found.rows("first", "persistence", agent=found.target)
+    return Table(
+        f"Does a stance last? The next turn of {found.target} is in the same state",
+        [
+            Column("kind", number=False),
+            Column("state", number=False),
+            Column("turns"),
+            Column("stays, %"),
+        ],
+        [
+            cells(
+                row["kind"],
+                _STATES.get(row["state"]) or str(row["state"]),
+                count(row["turns"]),
+                Cell(points(row["value"]), interval(row["low"], row["high"]).strip()),
+            )
+            for row in rows
+            if row["turns"]
+        ],
+        caption="Of turns whose next one is known.",
+        folded=True,
+    )

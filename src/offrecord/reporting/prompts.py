@@ -1,0 +1,71 @@
+"""What was asked, in words: prompts and survey items, where they are still known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from offrecord.protocol.design import cases
+from offrecord.records import Form, OffrecordError
+from offrecord.runner.plan import sample_requests, sample_script
+from offrecord.runner.resolve import content_of
+from offrecord.scenarios.load import load_scenario
+from offrecord.study import Study
+from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.store import PROMPTS_FILE, read_json
+
+Prompts = list[tuple[str, str]]
+
+
+def study_prompts(study: Study) -> Prompts:
+    """The prompts of a study: a title and the text of each.
+
+    Those of a run study are rendered anew, and only if every content file is still the
+    one that was recorded; those of an import are as they came with it.
+    """
+    if (study.path / PROMPTS_FILE).is_file():
+        return _imported(read_json(study.path / PROMPTS_FILE))
+    if not _content_is_known(study):
+        return []
+    design = study.design
+    shown: Prompts = []
+    for case in cases(design):
+        for request in sample_requests(sample_script(design, case)):
+            stamp = request.stamp
+            if stamp.turn == 1 and stamp.draw == 0 and stamp.form == Form.UTTERANCE:
+                channel = stamp.channel.replace("_", " ")
+                parts = [f"[{who}]\n{text}" for who, text in request.messages]
+                title = f"{case.id}: {stamp.agent}, {channel}"
+                shown.append((title, "\n\n".join(parts)))
+    return shown
+
+
+def study_items(study: Study) -> dict[str, str]:
+    """The wording of the survey items by id, where all scenarios share it."""
+    if not _content_is_known(study):
+        return {}
+    texts: dict[str, set[str]] = {}
+    for name in study.design.scenarios:
+        for item in load_scenario(name).instrument.items:
+            texts.setdefault(item.id, set()).add(item.text)
+    return {item: text.pop() for item, text in texts.items() if len(text) == 1}
+
+
+def _content_is_known(study: Study) -> bool:
+    if not (study.path / DESIGN_FILE).is_file() or study.design.on:
+        return False
+    try:
+        return content_of(study.design) == study.facts.get("content")
+    except OffrecordError:
+        return False
+
+
+def _imported(prompts: dict[str, Any]) -> Prompts:
+    systems = prompts.get("systems", {})
+    if not isinstance(systems, dict):
+        return []
+    return [
+        (f"{scenario}, {condition}: {agent}", str(text))
+        for scenario, by_condition in systems.items()
+        for condition, by_agent in by_condition.items()
+        for agent, text in by_agent.items()
+    ]

@@ -1,0 +1,70 @@
+"""Which words of the agents the report quotes: texts that name the pressure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.measures.attribution import VERDICTS_FILE
+from offrecord.measures.codebook import EVIDENCE
+from offrecord.measures.coded_texts import SAID
+from offrecord.measures.lexical import LEXICAL_FILE
+from offrecord.report.page.blocks import Quote
+from offrecord.study import Study
+from offrecord.transcript.measured import measured
+from offrecord.transcript.schema import ROW_KEY
+from offrecord.transcript.store import read_table
+
+_MOST: Final = 6
+_LONGEST: Final = 900  # characters of a quote
+
+
+def study_quotes(study: Study, target: str, channel: str) -> list[Quote]:
+    """Accommodating turns whose other text names the reason, one a model at first.
+
+    Args:
+        study: The study.
+        target: Whose turns.
+        channel: The channel that the text is of.
+    """
+    judged, worded = study.path / VERDICTS_FILE, study.path / LEXICAL_FILE
+    path = judged if judged.is_file() else worded
+    if not path.is_file():
+        return []
+    codes = read_table(path).filter(code="explicit", source=SAID, channel=channel)
+    codes = codes.unique(list(ROW_KEY), keep="first", maintain_order=True)
+    rows = measured(study.transcript).filter(agent=target, draw=0)
+    turns = (
+        study.pairs.filter(
+            (pl.col("agent") == target)
+            & (pl.col("channel") == channel)
+            & pl.col("public")
+            & ~pl.col("other")
+        )
+        .select("run", "agent", "round")
+        .join(rows, on=["run", "agent", "round"], how="inner")
+        .join(codes.drop("status"), on=list(ROW_KEY), how="inner")
+        .sort("model", "scenario", "condition", "repeat", "round")
+    )
+    ordered = turns.with_columns(
+        nth=pl.int_range(pl.len()).over("model", order_by=["run", "round"])
+    ).sort("nth", "model")
+    return [
+        Quote(
+            text=str(row["text"])[:_LONGEST],
+            source=f"{row['model']}, {row['scenario']}, {row['condition']}, round "
+            f"{row['round']}, {channel.replace('_', ' ')}.",
+            link=f"run={row['run']}&turn={row['agent']}-{row['round']}",
+            marks=_marks(row),
+        )
+        for row in ordered.head(_MOST).iter_rows(named=True)
+    ]
+
+
+def _marks(row: dict[str, Any]) -> list[str]:
+    """The words that were coded: a judge's quotes, or the phrases of the word list."""
+    spans = row.get("spans")
+    if isinstance(spans, list):
+        return [str(span["words"]) for span in spans]
+    return [str(quote) for name in EVIDENCE for quote in row.get(name) or ()]
