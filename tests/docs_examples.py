@@ -1,10 +1,11 @@
 """The examples of the documentation: found in its pages, run, and compared.
 
 Three kinds of fenced block are examples. `console` is run as it stands: a line that
-begins with `$ ` is a command, `# exits N` behind it is its exit code (0 by default),
-and the lines below are its output, in which `...` alone stands for any lines. `python`
-is run in the same folder; a `text` block right below is what it prints. `bash` shows
-what costs money, a key or a download: its commands are parsed and not run.
+begins with `$ ` is a command, a backslash at its end goes on in the next line, and
+`# exits N` is its exit code (0 by default). The lines below are its output, in which
+`...` alone stands for any lines. `python` is run in the same folder; a `text` block
+right below is what it prints. `bash` shows what costs money, a key or a download: its
+commands are parsed and not run.
 
 `python -m tests.docs_examples docs/PAGE.md` prints what each example really says, for
 pasting into the page.
@@ -87,7 +88,7 @@ def _included(match: re.Match[str]) -> str:
 def commands(block: Block) -> Iterator[Command]:
     """The commands of a `console` block, each with its output."""
     found: Command | None = None
-    for line in block.text.splitlines():
+    for line in re.sub(r"\\\n *", "", block.text).splitlines():
         if line.startswith("$ "):
             if found:
                 yield found
