@@ -23,6 +23,9 @@ from offrecord.transcript.store import (
     PROMPTS_FILE,
     STUDY_FILE,
     Imported,
+    close_folder,
+    is_empty,
+    open_folder,
     read_study_json,
     read_transcript,
     write_json,
@@ -100,6 +103,7 @@ def load_study(path: str | Path) -> Study:
             f"{folder}: no study here (no {STUDY_FILE}): give the folder that "
             "'offrecord run' or 'offrecord import' made"
         )
+    open_folder(folder)
     return Study(folder)
 
 
@@ -114,6 +118,7 @@ def refuse_other_study(out: Path, source: str) -> None:
         OffrecordError: If the folder holds a run study, another kind of import, or
             files that are no study.
     """
+    close_folder(out)
     if not out.exists():
         return
     if not out.is_dir():
@@ -126,7 +131,7 @@ def refuse_other_study(out: Path, source: str) -> None:
     if (out / STUDY_FILE).exists():
         if read_study_json(out).get("source") != source:
             raise OffrecordError(f"{out}: another import: name another --out")
-    elif any(out.iterdir()):
+    elif not is_empty(out):
         raise OffrecordError(f"{out}: not empty and not a study: name another --out")
 
 
@@ -144,8 +149,10 @@ def land(out: Path, imported: Imported) -> Study:
     if (out / STUDY_FILE).exists():
         facts = {**read_study_json(out), **facts}
     facts["left_out"] = list(imported.left_out)
-    write_transcript(out, imported.transcript)
+    # First what says whose folder this is: an import that was killed can begin anew.
     write_study_json(out, facts)
+    open_folder(out)
+    write_transcript(out, imported.transcript)
     if imported.prompts is not None:
         write_json(out / PROMPTS_FILE, imported.prompts)
     study = Study(out)

@@ -7,15 +7,25 @@ are its own, and nothing of it that is private is used.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from offrecord.protocol.design import Design
+from offrecord.records import OffrecordError
+from offrecord.runner.addresses import is_remote
 from offrecord.runner.options import split_options
-from offrecord.transcript.folder import MOVED
+from offrecord.transcript.folder import DESIGN_FILE, MOVED
+
+_RUNNING: Final = ".running"
+"""Beside the logs: the file that a running eval set holds locked."""
+
+_LOOK_EVERY: Final = 1.0
+"""Seconds between two looks whether the study is still there."""
 
 _ALWAYS: Final = (
     # A retry of a whole eval deletes or repeats what is there: resuming is the user's
@@ -48,6 +58,10 @@ def eval_set(
 
     Returns:
         The exit code.
+
+    Raises:
+        OffrecordError: If an eval set that was begun earlier is still running, since
+            whoever began it was killed alone.
     """
     command = [
         *(sys.executable, "-m", "inspect_ai", "eval-set", "offrecord/debate"),
@@ -64,10 +78,42 @@ def eval_set(
         *split_options(options)[1],
     ]
     environment = {**os.environ, MOVED: str(study.resolve())}
-    with subprocess.Popen(command, env=environment) as process:
+    with (
+        _inherited_lock(logs) as locks,
+        subprocess.Popen(command, env=environment, pass_fds=locks) as process,
+    ):
         while True:
             try:
-                return process.wait()
+                return process.wait(_LOOK_EVERY)
             except KeyboardInterrupt:
                 # Ctrl-C reached Inspect as well: let it write its logs and end.
                 continue
+            except subprocess.TimeoutExpired:
+                if not (study / DESIGN_FILE).exists():  # no one is left to pay for
+                    process.send_signal(signal.SIGINT)
+                    return process.wait()
+
+
+@contextmanager
+def _inherited_lock(logs: str) -> Iterator[tuple[int, ...]]:
+    """A lock that the eval set itself holds, for as long as it lives.
+
+    The study's own lock is gone with the process that was killed; the eval set that it
+    had begun lives on, and a second one beside it would delete its logs.
+    """
+    if sys.platform == "win32" or is_remote(logs):
+        yield ()
+        return
+    import fcntl
+
+    folder = Path(logs)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _RUNNING).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OffrecordError(
+                f"{logs}: an earlier call was killed, but the eval set that it had "
+                "begun is still running: wait for it to end, or end it"
+            ) from None
+        yield (file.fileno(),)

@@ -27,7 +27,12 @@ from offrecord.transcript.folder import (
     save_design,
 )
 from offrecord.transcript.inspect_logs import import_inspect
-from offrecord.transcript.store import STUDY_FILE, TRANSCRIPT_FILE, read_transcript
+from offrecord.transcript.store import (
+    STUDY_FILE,
+    TRANSCRIPT_FILE,
+    read_transcript,
+    refuse_gone,
+)
 
 
 class Finished(NamedTuple):
@@ -84,6 +89,7 @@ def run_study(
             argument=f"study={facts['argument']}",
             logs=str(logs),
         )
+        refuse_gone(out)
         if not logs.is_dir() or not any(logs.rglob("*.eval")):
             if not begun:  # nothing was asked: leave nothing behind
                 for name in (DESIGN_FILE, STUDY_FILE):

@@ -22,7 +22,10 @@ from offrecord.protocol.merge import FIXED
 from offrecord.records import OffrecordError, digest
 from offrecord.scenarios.load import load_scenario
 from offrecord.transcript.store import (
+    LOCK_FILE,
     STUDY_FILE,
+    is_empty,
+    open_folder,
     read_study_json,
     write_study_json,
     write_text,
@@ -56,7 +59,7 @@ def existing_design(study: Path) -> Design | None:
     """
     if (study / DESIGN_FILE).exists():
         return read_design(study / DESIGN_FILE)
-    if study.is_dir() and any(entry.name != ".lock" for entry in study.iterdir()):
+    if study.is_dir() and not is_empty(study):
         raise OffrecordError(
             f"{study}: not empty and not a study that 'offrecord run' made: "
             "name another --out"
@@ -105,6 +108,7 @@ def save_design(
     facts["rounds"] = design.rounds
     write_text(study / DESIGN_FILE, write_design(design))
     write_study_json(study, facts)
+    open_folder(study)
     return facts
 
 
@@ -129,7 +133,7 @@ def locked(study: Path, patience: float = 0) -> Iterator[None]:
     """
     try:
         study.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(study / ".lock", timeout=patience)
+        lock = FileLock(study / LOCK_FILE, timeout=patience)
         lock.acquire()
     except Timeout:
         raise OffrecordError(

@@ -5,8 +5,10 @@ A reader of the folder sees the old file or the new one, never a part of either.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +23,14 @@ from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
 STUDY_FILE: Final = "study.json"
 PROMPTS_FILE: Final = "prompts.json"
+LOCK_FILE: Final = ".lock"
+
+_PART: Final = ".part"
+_ABANDONED: Final = 3600
+"""Seconds after which a part that no one writes to is what a killed process left."""
+
+_opened: set[Path] = set()
+"""Studies that this process works on: once one is gone, nothing is written there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,19 +187,71 @@ def read_table(path: Path) -> pl.DataFrame:
         raise OffrecordError(f"{path}: cannot be read ({_line(error)})") from None
 
 
+def open_folder(study: Path) -> None:
+    """Note that this process works on a study.
+
+    Should its folder be removed meanwhile, writing fails instead of bringing back a
+    part of it.
+    """
+    _opened.add(study.resolve())
+
+
+def close_folder(study: Path) -> None:
+    """Let a study's folder be made anew."""
+    _opened.discard(study.resolve())
+
+
+def refuse_gone(path: Path) -> None:
+    """Refuse to write into a study that was removed while it is worked on.
+
+    Args:
+        path: What is to be written, or the study's folder.
+
+    Raises:
+        OffrecordError: If its study is gone.
+    """
+    whole = path.resolve()
+    for study in _opened:
+        if whole.is_relative_to(study) and not (study / STUDY_FILE).is_file():
+            raise OffrecordError(
+                f"{study}: the study was removed while it was worked on: nothing more "
+                "is written there"
+            )
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a killed process may leave in it."""
+    return all(
+        entry.name == LOCK_FILE or (entry.name[0] == "." and entry.suffix == _PART)
+        for entry in folder.iterdir()
+    )
+
+
 def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write beside the target, so that the rename stays on one file system."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    refuse_gone(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             write(file)
         part.replace(path)
+        _sweep(path)
     except OSError as error:
-        raise OffrecordError(f"{path}: cannot be written ({error.strerror})") from None
+        refuse_gone(path)
+        reason = error.strerror or _line(error)
+        raise OffrecordError(f"{path}: cannot be written ({reason})") from None
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _sweep(path: Path) -> None:
+    """Remove the parts of a file that killed processes left beside it."""
+    with suppress(OSError):
+        for part in path.parent.glob(f".{glob.escape(path.name)}.*{_PART}"):
+            if time.time() - part.stat().st_mtime > _ABANDONED:
+                part.unlink()
 
 
 def _absent(path: Path) -> OffrecordError:
