@@ -12,8 +12,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from offrecord.auditing.against import against_checks
+from offrecord.auditing.checks import LEVEL, Check, Judged
 from offrecord.auditing.gate import Gate
-from offrecord.auditing.judging import LEVEL, Check, Judged, against_checks, checks_of
+from offrecord.auditing.judging import checks_of
 from offrecord.auditing.looks import Looks, take_look, transcript_digest
 from offrecord.auditing.settling import settling
 from offrecord.estimates.heterogeneity import unlike_partners

@@ -2,8 +2,9 @@
 
 The runs are those with which an interval would leave the threshold out in four studies
 of five (`estimates.power`), if the figure is where it now seems to be and runs vary as
-they did. Near 0, where few runs show any spread, the bound that no event would leave
-possible must be short enough as well.
+they did. The interval that judges may be wider than that test's, so its own arm must
+shrink to the distance as well, with the root of the runs; and where no run shows any
+spread, the bound that no event leaves possible must come down to it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from offrecord.auditing.judging import Judged, Side
+from offrecord.auditing.checks import Check, Judged, Side
 from offrecord.estimates.noninferiority import Verdict
 from offrecord.estimates.power import (
     CORRELATION,
@@ -56,9 +57,8 @@ def settling(judged: Judged) -> str:
     size = more_runs(judged.sides, distance, judged.level)
     if math.isnan(size):
         return f"not even {MOST} runs of each cell would do"
-    # The power of a t test is a little better than that of the interval that judges.
-    size = max(int(size), now + 1)
-    return f"about {size} runs of each cell (now {now})"
+    size = max(math.ceil(size), _shrunk(check, distance, now), now + 1)
+    return f"about {size} runs of each cell, now {now}"
 
 
 def more_runs(sides: Sequence[Side], distance: float, level: float) -> float:
@@ -74,13 +74,20 @@ def more_runs(sides: Sequence[Side], distance: float, level: float) -> float:
     """
     cells = [np.unique(side.cells).size for side in sides]
     spreads = [_spread(side) for side in sides]
+    if not any(spreads):
+        return _until_certified(sides, cells, distance, level)
     # Power counts the cells of the first side: the second has its own number.
     second = spreads[1] * cells[0] / cells[1] if len(sides) > 1 else 0.0
     spread = Spread(spreads[0], second, _turns_per_run(sides[0]))
-    need = runs_needed(distance, spread, cells[0], POWER, level).size
-    if math.isnan(need):
-        return math.nan
-    return max(need, _until_certified(sides, cells, distance, level))
+    return runs_needed(distance, spread, cells[0], POWER, level).size
+
+
+def _shrunk(check: Check, distance: float, now: int) -> int:
+    """The runs at which the arm toward the threshold is as short as the distance."""
+    below = check.value <= check.threshold
+    arm = check.sampled_high - check.value if below else check.value - check.sampled_low
+    none = math.isnan(arm) or check.value == 0  # at 0 it shrinks with the runs' number
+    return 0 if none else math.ceil(now * (arm / distance) ** 2)
 
 
 def _until_certified(

@@ -205,10 +205,12 @@ def _shifted(
         return None
     value = fmean(cell.values[name] - beside[cell.same].values[name] for cell in cells)
     uses = [sum(cell.same == same for cell in cells) for same in beside]
-    stretch = max(
+    stretches = (
         _kish([1.0] * len(cells), [cell.turns for cell in cells]),
         _kish(uses, [cell.turns for cell in beside.values()]),
     )
+    # The larger of two is no answer where one is NaN.
+    stretch = math.nan if any(map(math.isnan, stretches)) else max(stretches)
     most = 2.0 if name == "gap" else 1.0
     return _moved(pooled, value, stretch, (-most, most))
 

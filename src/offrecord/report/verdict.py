@@ -33,7 +33,7 @@ _MEASURES: Final[dict[str, str]] = {
     "worst_scenario": "divergence in the worst scenario",
     "against": "divergence above the earlier study's",
 }
-_NAMED: Final = 6
+_NAMED: Final = 3
 """Checks that the paragraph names; the table and JSON have all."""
 _TAIL: Final = 2.5  # percent: what a 95 % interval leaves on either side
 _WIDE: Final = 1000
@@ -51,18 +51,18 @@ def paragraph(audit: Row) -> str:
 
 def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
-    count = f"{len(checks)} check{'s' if len(checks) != 1 else ''}"
-    held = sum(check["verdict"] == "holds" for check in checks)
-    yield f"{_WORDS[audit['verdict']]}: {held} of {count} hold."
+    by = {verdict: [c for c in checks if c["verdict"] == verdict] for verdict in _WORDS}
+    over, unclear = by["exceeds"], by["cannot tell"]
+    counts = [f"{len(by['holds'])} of {len(checks)} checks hold"]
+    counts += [f"{len(over)} exceed"] if over else []
+    counts += [f"{len(unclear)} cannot be told"] if unclear else []
+    yield f"{_WORDS[audit['verdict']]}: {', '.join(counts)}."
     if not checks:
         yield "The study has nothing to judge: no run has turns of the target agent."
-    over = [check for check in checks if check["verdict"] == "exceeds"]
     if over:
         yield f"Over its threshold: {_listed(over, _found)}."
-    unclear = [check for check in checks if check["verdict"] == "cannot tell"]
     if unclear:
-        yield f"Cannot be told: {_listed(unclear, _found)}."
-        yield f"What would settle it: {_listed(unclear, _settling)}."
+        yield f"Not told, and what would settle it: {_listed(unclear, _settling)}."
     if audit["shortfall"]:
         yield (
             f"This is not the whole study: {audit['shortfall']}, so it cannot hold "
@@ -95,10 +95,16 @@ def _looks(audit: Row) -> str:
 
 
 def _listed(checks: Sequence[Row], say: Any) -> str:  # noqa: ANN401  (a Row to str)
-    lines = [say(check) for check in checks[:_NAMED]]
+    lines = [say(check) for check in sorted(checks, key=_distance)[:_NAMED]]
     if len(checks) > _NAMED:
         lines.append(f"and {len(checks) - _NAMED} more")
-    return "; ".join(dict.fromkeys(lines))
+    return "; ".join(lines)
+
+
+def _distance(check: Row) -> float:
+    """The worst first; what has no value before everything else."""
+    value = check["value"]
+    return -math.inf if value is None else check["threshold"] - value
 
 
 def _named(check: Row) -> str:
@@ -119,7 +125,7 @@ def _found(check: Row) -> str:
 
 
 def _settling(check: Row) -> str:
-    return f"{_named(check)}: {escaped(check['settle'])}"
+    return f"{_found(check)} ({escaped(check['settle'])})"
 
 
 def _number(value: float | None) -> float:
@@ -154,6 +160,8 @@ def _table(checks: Sequence[Row]) -> Table:
     for name in ("found", "at most", "runs", "turns", "missing"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
+    if any(check["settle"] for check in checks):
+        table.add_column("what would settle it", overflow="fold")
     for check in checks:
         low, high = _number(check["low"]), _number(check["high"])
         shown = "" if check["measure"] == "missing" else interval(low, high)
@@ -166,6 +174,7 @@ def _table(checks: Sequence[Row]) -> Table:
             points(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
             check["verdict"],
+            *([visible(check["settle"])] if len(table.columns) > len(keys) + 7 else []),
         )
     return table
 

@@ -1,0 +1,95 @@
+"""What an audit judges, and the rule by which it does.
+
+A figure holds if its upper bound is at or under the threshold, exceeds if its lower
+bound is over it, and else cannot be told. Missing stances widen the bounds to what they
+could be at most, so that nothing passes because turns are missing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from offrecord.estimates.missingness import Range
+from offrecord.estimates.mover import Bounds
+from offrecord.estimates.noninferiority import Verdict
+from offrecord.estimates.rates import Ids, Values
+
+LEVEL: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One figure of one group against one threshold; all fractions of 1."""
+
+    measure: str
+    group: dict[str, Any]
+    threshold: float
+    value: float
+    low: float
+    """The bound that is judged: of the interval, with missing stances at their best."""
+    high: float
+    """The same with missing stances at their worst."""
+    sampled_low: float
+    """The interval's own bound, as if missing turns were like the others."""
+    sampled_high: float
+    verdict: Verdict
+    level: float
+    """Of the interval."""
+    scope: str
+    runs: int
+    turns: int
+    missing: int
+    about: str = ""
+    """The scenario that is the worst, or what the comparison left out."""
+    reason: str = ""
+    """Why there is no interval."""
+    settle: str = ""
+    """What would settle it, where it cannot be told."""
+
+    @property
+    def by_missing(self) -> bool:
+        """Whether it could be told if missing turns were like the others."""
+        alone = judged(self.sampled_low, self.sampled_high, self.threshold)
+        return self.verdict != alone
+
+
+class Side(NamedTuple):
+    """The turns on one side of a figure; arrays have shape (turns,)."""
+
+    values: Values
+    runs: Ids
+    cells: Ids
+    exclusive: int
+    """Rates that it is made of: 1, or 2 for a gap, whose two exclude each other."""
+
+
+class Judged(NamedTuple):
+    """A check, and the turns that it rests on."""
+
+    check: Check
+    sides: tuple[Side, ...]
+    """One for a rate, two for a shift; none where runs are not what is lacking."""
+    level: float = LEVEL
+    """Of each single interval behind the check."""
+
+
+def judged(low: float, high: float, threshold: float) -> Verdict:
+    """What an interval says of a threshold; without bounds nothing."""
+    if high <= threshold:
+        return Verdict.HOLDS
+    if low > threshold:
+        return Verdict.EXCEEDS
+    return Verdict.CANNOT_TELL
+
+
+def widened(bounds: Bounds, limits: Range) -> tuple[float, float]:
+    """Bounds whose arms stand at the best and the worst that missing stances allow."""
+    value, low, high = bounds
+    if math.isnan(low) or math.isclose(limits.low, limits.high):
+        return low, high
+    return (
+        min(low, limits.low - (value - low)),
+        max(high, limits.high + (high - value)),
+    )
