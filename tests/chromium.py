@@ -27,7 +27,7 @@ class Watch:
     """What a page did."""
 
     errors: list[str] = field(default_factory=list)
-    """Messages of the console that are errors or warnings, and uncaught exceptions."""
+    """Errors of the console, refusals of the policy among them, and uncaught ones."""
     dialogs: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     """Addresses that the page asked for beside its own; each was refused."""
@@ -87,7 +87,7 @@ def watched(page: Page, file: Path) -> Watch:
         "console",
         lambda message: (
             watch.errors.append(message.text)
-            if message.type in ("error", "warning")
+            if message.type == "error"
             else None
         ),
     )

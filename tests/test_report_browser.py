@@ -277,7 +277,7 @@ def test_a_link_opens_a_turn_and_the_page_follows_its_address(
     assert page.locator("main").get_attribute("inert") == ""
     page.evaluate("location.hash = '#run=three'")
     page.wait_for_function(
-        "document.getElementById('tx-title').textContent === 'other/model'"
+        "() => document.getElementById('tx-title').textContent === 'other/model'"
     )
     assert "2 attempts: attempt 1 was interrupted, 2 outputs" in told(page)
     assert "attempt 2 ended: completed, 4 outputs (shown here)" in told(page)
@@ -286,10 +286,10 @@ def test_a_link_opens_a_turn_and_the_page_follows_its_address(
     assert page.evaluate("location.hash") == "#transcripts"
     page.evaluate("location.hash = '#run=gone'")
     page.wait_for_function(
-        "document.getElementById('tx-progress').textContent.includes('no run gone')"
+        "() => document.querySelector('#tx-progress').textContent.includes('run gone')"
     )
     page.evaluate("location.hash = '#condition=pressure&quadrant=M'")
-    page.wait_for_function("document.querySelectorAll('.tx-run').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.tx-run').length === 1")
     assert counted(page) == "1 of 3 runs, 4 of 12 turns"
     assert watch.quiet, watch
 
@@ -314,10 +314,10 @@ def test_it_works_without_a_pointer(opened: Callable[[Fragment], Opened]) -> Non
     assert "no public text" in page.locator(".tx-title").inner_text()
     assert "Turns without any output: beta 1, alpha 2, beta 2." in told(page)
     page.keyboard.press("j")
-    page.wait_for_function("location.hash === '#run=three'")
+    page.wait_for_function("() => location.hash === '#run=three'")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("k")
-    page.wait_for_function("location.hash === '#run=one'")
+    page.wait_for_function("() => location.hash === '#run=one'")
     page.keyboard.press("Escape")
     assert page.evaluate(focused) == "#run=one"
     assert watch.quiet, watch
@@ -384,15 +384,19 @@ def test_only_the_open_run_is_printed(
 def test_what_steers_is_shown_as_an_escape(
     opened: Callable[[Fragment, str], Opened],
 ) -> None:
+    # a body is cut out of its reply, also behind letters that take two units
+    face = row("one", channel="off_record", text="SIGN - \U0001f600 is \U0001f600.")
     thought = "<think>They are listening.</think>SIGN - "
-    rows = [row("one", text=thought + STEERED, model=STEERED)]
+    rows = [row("one", text=thought + STEERED, model=STEERED), face]
     page, watch = opened(fragment(rows), "#run=one")
     hidden = sum(len(escaped(char)) > 1 for char in STEERED) - len("\n\t")
     assert f"{hidden} control or invisible characters" in told(page)
     page.get_by_text("Thinking within the reply").click()
     assert "They are listening." in told(page)
+    said = page.locator(".tx-card-other .tx-text").first
+    assert said.text_content() == "\U0001f600 is \U0001f600."
     page.get_by_label("Raw replies").check()
-    assert page.locator(".tx-raw").text_content() == as_shown(thought + STEERED)
+    assert page.locator(".tx-raw").first.text_content() == as_shown(thought + STEERED)
     assert page.locator("#tx-title").text_content() == escaped(STEERED)
     assert watch.quiet, watch
 

@@ -141,11 +141,19 @@ def _output(row: Record, values: list[list[str]] | None) -> Record:
     return output
 
 
-def _body(row: Record) -> str | None:
-    """An utterance without reasoning and label, as the semantic measures read it."""
-    if row["form"] != Form.UTTERANCE or not row["text"]:
+def _body(row: Record) -> str | int | None:
+    """An utterance without reasoning and label, as the semantic measures read it.
+
+    Where it ends the reply, which it nearly always does, how many of its last UTF-16
+    units it takes: the page cuts it out of the reply instead of unpacking it twice.
+    """
+    text = row["text"]
+    if row["form"] != Form.UTTERANCE or not text:
         return None
-    return prepare(row["text"], tuple(row["labels"] or ()), Variant.CLEAN).text
+    body = prepare(text, tuple(row["labels"] or ()), Variant.CLEAN).text
+    if body and text.endswith(body):
+        return len(body.encode("utf-16-le")) // 2
+    return body
 
 
 def _filled(**values: object) -> Record:

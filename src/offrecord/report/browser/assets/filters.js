@@ -109,10 +109,13 @@ function lookUp(changed) {
   wanted.hits = query ? new Map() : null;
   changed();
   if (!query) return;
+  let told = 0;
   searchTexts(query, (share, hits) => {
     if (query !== wanted.text) return false;
-    wanted.hits = hits;
     const done = share === 1;
+    if (!done && performance.now() - told < 200) return true;
+    told = performance.now();
+    wanted.hits = hits;
     note.textContent = done ? "" : `Searching all replies: ${Math.round(share * 100)} %`;
     redraw();
     return true;

@@ -46,8 +46,8 @@ function row(run) {
   const tried = store.index.attempts[run];
   return element("li", {},
     element("a", { class: "tx-run", href: runLink(run), "data-run": run },
-      element("span", { class: "tx-model" }, model),
-      (rest.length ? rest : [""]).map((name) => element("span", { class: "tx-part" }, name)),
+      element("span", { class: "tx-model", title: model }, model),
+      (rest.length ? rest : [""]).map((name) => element("span", { class: "tx-part", title: name }, name)),
       element("span", { class: "tx-repeat" }, repeatName(run),
         tried > 1 ? element("span", { class: "tx-tried" }, count(tried, "attempt")) : null),
       strip(run)));

@@ -1,11 +1,13 @@
 // The study's data: a small index, and chunks of runs that are unpacked on demand.
 
-const KEPT_CHUNKS = 8;
+const KEPT_CHUNKS = 64; // some 16 MB of JSON
 const store = { index: null, chunks: new Map(), first: [] };
 
 async function unpacked(id) {
   const block = document.getElementById(id);
-  const bytes = Uint8Array.from(atob(JSON.parse(block.textContent)), (c) => c.charCodeAt(0));
+  const packed = atob(JSON.parse(block.textContent));
+  const bytes = new Uint8Array(packed.length);
+  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -21,7 +23,7 @@ async function openStore() {
   }
 }
 
-/** The runs of a chunk; the few that were read last stay unpacked. */
+/** The runs of a chunk; those that were read last stay unpacked. */
 async function chunk(number) {
   const known = store.chunks.get(number) || unpacked(`transcript-texts-${number}`);
   store.chunks.delete(number);

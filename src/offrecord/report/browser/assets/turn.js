@@ -1,5 +1,11 @@
 // One turn: its channels side by side, its surveys, and what was measured.
 
+/** What is said beside the label: its own text, or the end of the reply. */
+function bodyOf(output) {
+  const { text, body } = output;
+  return typeof body === "number" ? text.slice(text.length - body) : body || "";
+}
+
 function badge(output) {
   const status = output.status || output.came_back;
   const repairs = output.repairs ? ` (${output.repairs.map(inWords).join(", ")})` : "";
@@ -24,10 +30,11 @@ function said(output, raw, marks) {
     if (!output.text) return element("p", { class: "tx-nothing" }, `No text: ${inWords(output.came_back)}`);
     return element("div", { class: raw ? "tx-text tx-raw" : "tx-text", dir: "auto" }, textNodes(output.text));
   }
-  if (!output.body) {
+  const body = bodyOf(output);
+  if (!body) {
     return element("p", { class: "tx-nothing" }, output.text ? "Nothing beside the label" : `No text: ${inWords(output.came_back)}`);
   }
-  return element("div", { class: "tx-text", dir: "auto" }, markedNodes(output.body, marks));
+  return element("div", { class: "tx-text", dir: "auto" }, markedNodes(body, marks));
 }
 
 function outputHead(output) {
@@ -46,7 +53,7 @@ function metaLine(output) {
 
 /** What the parsed form leaves out, since nobody would see it. */
 function hiddenNote(output) {
-  const hidden = steeringIn(output.text) - steeringIn(output.body);
+  const hidden = steeringIn(output.text) - steeringIn(bodyOf(output));
   if (output.form !== "utterance" || hidden <= 0) return null;
   return element("p", { class: "tx-meta tx-hidden" }, `${count(hidden, "control or invisible character")}: see the raw reply`);
 }
@@ -153,7 +160,7 @@ function turnView(run, turn, view, ended) {
   const present = spoken.map((output) => output.channel);
   const shown = [...new Set([...channels, ...present])];
   const of = (channel) => spoken.filter((output) => output.channel === channel);
-  const body = (channel) => of(channel)[0]?.body || "";
+  const body = (channel) => of(channel).slice(0, 1).map(bodyOf).join("");
   const marks = shown.slice(1).map((channel) =>
     body(shown[0]) && body(channel) ? wordDifferences(body(shown[0]), body(channel)) : null);
   const name = `${turn.agent}-${turn.round}`;
