@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,15 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 )
 def test_what_loads_from_elsewhere_would_be_seen(text: str) -> None:
     assert LOADED.search(text)
+
+
+@pytest.mark.parametrize("name", ["../README.md", *PAGES])
+def test_every_extra_that_a_page_installs_exists(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = set(project["project"]["optional-dependencies"])
+    text = (DOCS / name).read_text(encoding="utf-8")
+    for named in re.findall(r"'\.\[([\w,]+)\]'", text):
+        assert set(named.split(",")) <= extras, named
 
 
 def test_the_readme_links_lead_somewhere() -> None:
