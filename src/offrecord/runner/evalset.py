@@ -18,6 +18,7 @@ from typing import Final
 from offrecord.protocol.design import Design
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import is_remote
+from offrecord.runner.logs import set_aside_torn
 from offrecord.runner.options import split_options
 from offrecord.transcript.folder import DESIGN_FILE, MOVED
 
@@ -77,6 +78,8 @@ def eval_set(
         *design.options,
         *split_options(options)[1],
     ]
+    if not is_remote(logs):
+        set_aside_torn(Path(logs))
     environment = {**os.environ, MOVED: str(study.resolve())}
     with (
         _inherited_lock(logs) as locks,

@@ -11,6 +11,7 @@ import click
 from offrecord.protocol.part import WHOLE
 from offrecord.records import OffrecordError
 from offrecord.runner.evalset import eval_set
+from offrecord.runner.logs import refuse_lost_logs
 from offrecord.runner.preflight import open_models
 from offrecord.runner.resolve import (
     announcement,
@@ -29,8 +30,6 @@ from offrecord.transcript.folder import (
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.store import (
     STUDY_FILE,
-    TRANSCRIPT_FILE,
-    read_transcript,
     refuse_gone,
 )
 
@@ -70,6 +69,13 @@ def run_study(
         held = hold_shard(file, flags, options, out, WHOLE, logs_at)
         study = import_logs(logs_at, out)
         return Finished(study, study.ended_runs, held.planned)
+    return _run_alone(file, flags, options, out)
+
+
+def _run_alone(
+    file: Path | None, flags: Mapping[str, Any], options: Sequence[str], out: Path
+) -> Finished:
+    """Hold a study in one eval set, in its own folder."""
     design = resolve_design(file, flags, options, out)
     planned = planned_runs(design)
     open_models(design, (*design.options, *options))
@@ -106,19 +112,3 @@ def run_study(
             ) from None
         study = land(out, imported)
     return Finished(study, study.ended_runs, planned)
-
-
-def refuse_lost_logs(out: Path) -> None:
-    """Refuse a study whose logs are gone: its runs would be held and paid for again.
-
-    Raises:
-        OffrecordError: Naming the first log that is missing.
-    """
-    if not (out / TRANSCRIPT_FILE).is_file():
-        return
-    for log in read_transcript(out)["log"].unique().drop_nulls().sort():
-        if not (out / LOGS_FOLDER / log).exists():
-            raise OffrecordError(
-                f"{out / LOGS_FOLDER / log}: is gone, and its runs would be held again "
-                "and their record lost: restore it, or make a new study"
-            )
