@@ -106,13 +106,13 @@ def _worst(row: Pressed, threshold: float) -> Judged:
     turns = [turns_of(part) for part in parts]
     values = [np.abs(one.public - one.other) for one in turns]
     bounds = together(turns, values, LEVEL)
-    widened = [
+    at_worst = [
         Bounds(b.value, *widened(b, rate_ranges(one.public, one.other).divergence))
         for b, one in zip(bounds, turns, strict=True)
     ]
     # A scenario without any value could be the worst: then nothing can be told.
     unknown = not parts or any(math.isnan(b.value) for b in bounds)
-    sampled, most = worst(bounds), worst(widened)
+    sampled, most = worst(bounds), worst(at_worst)
     place = most.place
     low, high = most.bounds.low, math.nan if unknown else most.bounds.high
     sizes = turns[place].sizes() if place >= 0 else {}

@@ -10,6 +10,7 @@ spread, the bound that no event leaves possible must come down to it.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
@@ -102,12 +103,13 @@ def _until_certified(
         )
         return math.sqrt(sum(arms))
 
-    runs = 2
-    while left(runs) > distance:
-        runs = math.ceil(runs * 1.1)
-        if runs > _MOST_CERTIFIED:
+    most = 2
+    while left(most) > distance:
+        if most > _MOST_CERTIFIED:
             return math.nan
-    return runs
+        most *= 2
+    # The bound falls with the runs: the first count that is enough.
+    return bisect_left(range(most), -distance, lo=2, key=lambda runs: -left(runs))
 
 
 _MOST_CERTIFIED: Final = 5_000

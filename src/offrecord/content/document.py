@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -178,7 +178,7 @@ def _split_front_matter(path: Path, text: str) -> tuple[dict[str, Any], str]:
 
 def _mapping(path: Path, text: str) -> dict[str, Any]:
     try:
-        value = yaml.safe_load(text)
+        value = yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
@@ -189,6 +189,21 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise OffrecordError(f"{path}: YAML: expected 'name: value' pairs")
     return value
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML takes the last of two equal keys; here the second one is a fault."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Hashable, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key.value, str)]
+        for place, (key, _) in enumerate(node.value):
+            if key.value in names[:place]:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"'{key.value}' stands twice", key.start_mark
+                )
+        return super().construct_mapping(node, deep)
 
 
 def _sections(path: Path, body: str) -> dict[str, str]:
