@@ -77,6 +77,7 @@ def estimate(
     All of it is written to STUDY/estimates.json, and the main of it is printed. Several
     studies can only be put side by side, with --card, which writes nothing.
     """
+    from offrecord.cli.summary import show_partial
     from offrecord.estimates.scopes import Scope
     from offrecord.estimates.table import DEFAULT_BY, as_json
     from offrecord.estimating import Wanted, estimate_study, write_estimates
@@ -101,6 +102,7 @@ def estimate(
     )
     estimates = estimate_study(loaded, wanted)
     write_estimates(loaded, estimates)
+    show_partial(loaded)
     if as_list:
         click.echo(as_json(estimates["rates"]))
     else:

@@ -19,7 +19,7 @@ def import_(kind: str, source: str, out: Path) -> None:
     llmagora: a folder of published sweeps. inspect: logs of offrecord/debate, in a
     folder or at any fsspec address; those of shards bring the study's design.
     """
-    from offrecord.cli.summary import show_summary
+    from offrecord.cli.summary import show_partial, show_summary
 
     if kind == "inspect":
         from offrecord.runner.shards import absent_runs, import_logs
@@ -32,9 +32,13 @@ def import_(kind: str, source: str, out: Path) -> None:
                 f"their shards and import again, or with: offrecord run --out {out}",
                 err=True,
             )
+        else:
+            show_partial(study)
         return
     from offrecord.study import land, refuse_other_study
     from offrecord.transcript.llmagora import import_llmagora
 
     refuse_other_study(out, kind)
-    show_summary(land(out, import_llmagora(Path(source), out.resolve().name)))
+    study = land(out, import_llmagora(Path(source), out.resolve().name))
+    show_summary(study)
+    show_partial(study)

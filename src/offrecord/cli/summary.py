@@ -32,6 +32,18 @@ def show_summary(study: Study) -> None:
     print_summary(estimate_table(study.pairs))
 
 
+def show_partial(study: Study) -> None:
+    """Say of a study that is not whole how much of it there is."""
+    from offrecord.runner.resolve import planned_of
+
+    ended, planned = study.ended_runs, planned_of(study)
+    if ended < planned:
+        click.echo(
+            f"offrecord: a partial study: {ended} of {planned} planned runs have ended",
+            err=True,
+        )
+
+
 def _came_back(transcript: pl.DataFrame) -> str:
     """How many replies have each status, and how often a request was sent again."""
     statuses = (

@@ -13,9 +13,8 @@ from offrecord.report.numbers import count
 from offrecord.report.page.findings import Findings
 from offrecord.reporting.prompts import study_items, study_prompts
 from offrecord.reporting.quotes import study_quotes
-from offrecord.runner.resolve import planned_runs
+from offrecord.runner.resolve import planned_of
 from offrecord.study import Study
-from offrecord.transcript.folder import DESIGN_FILE
 
 
 def gather(study: Study, estimates: Mapping[str, Any], channel: str | None) -> Findings:
@@ -42,7 +41,7 @@ def gather(study: Study, estimates: Mapping[str, Any], channel: str | None) -> F
         partner=partner,
         spoken=spoken,
         channel=beside,
-        planned_runs=_planned(study),
+        planned_runs=planned_of(study),
         ended_runs=study.ended_runs,
         transcripts=_counts(study),
         quotes=study_quotes(study, target, beside),
@@ -55,12 +54,6 @@ def gather(study: Study, estimates: Mapping[str, Any], channel: str | None) -> F
 def _agents(transcript: pl.DataFrame) -> tuple[str, str]:
     roles = dict(transcript.select("role", "agent").unique().sort("agent").iter_rows())
     return str(roles.get("target", "alpha")), str(roles.get("partner", "beta"))
-
-
-def _planned(study: Study) -> int:
-    if (study.path / DESIGN_FILE).is_file():
-        return planned_runs(study.design)
-    return study.transcript["run"].n_unique()
 
 
 def _counts(study: Study) -> dict[str, Any]:

@@ -13,8 +13,12 @@ from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError
 from offrecord.replays import replay_content, replayed_runs
 from offrecord.runner.options import refuse_secrets, split_options
-from offrecord.study import load_study
-from offrecord.transcript.folder import design_content, existing_design
+from offrecord.study import Study, load_study
+from offrecord.transcript.folder import (
+    DESIGN_FILE,
+    design_content,
+    existing_design,
+)
 from offrecord.transcript.store import TRANSCRIPT_FILE
 
 
@@ -97,6 +101,13 @@ def planned_runs(design: Design) -> int:
     if design.on:
         return len(replayed_runs(design)) * len(design.models)
     return len(cases(design)) * design.runs * len(design.models)
+
+
+def planned_of(study: Study) -> int:
+    """How many runs a study is to hold: by its design, or else all that were begun."""
+    if (study.path / DESIGN_FILE).is_file():
+        return planned_runs(study.design)
+    return study.transcript["run"].n_unique()
 
 
 def announcement(design: Design, out: Path | None, planned: int) -> str:
