@@ -27,7 +27,7 @@ from offrecord.viewer import LABELS, viewer_config
 from tests.chromium import chromium  # noqa: F401, a fixture
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 PUBLISHED = Path(__file__).parents[1].parent / "shared" / "llmagora"
 SCENARIO = "promotion_committee"
@@ -103,7 +103,7 @@ def test_view_shows_the_columns_of_debates(
     logs: Path = request.getfixturevalue(f"{source}_logs")
     name = Path(list_eval_logs(str(logs))[0].name).name
     samples = read_eval_log(str(logs / name)).samples or []
-    page = chromium.new_page(viewport={"width": 1280, "height": 480})
+    page = chromium.new_page(viewport={"width": 1280, "height": 560})
     page.set_default_timeout(60_000)
     with view(logs) as address:
         page.goto(f"{address}/#/logs/{name}")
@@ -114,10 +114,22 @@ def test_view_shows_the_columns_of_debates(
         model = page.get_by_text(samples[0].metadata.get("model", "simulated/messy"))
         assert model.first.is_visible()
         assert page.get_by_text("completed").first.is_visible()
-        folder = os.environ.get("OFFRECORD_SHOTS")
-        if folder:
-            page.screenshot(path=Path(folder) / f"inspect-view-{source}.png")
+        if os.environ.get("OFFRECORD_SHOTS"):
+            _keep(page, f"inspect-view-{source}.png")
     page.close()
+
+
+def _keep(page: Page, name: str) -> None:
+    """A picture of the list alone: what stands above it names folders of a machine."""
+    head = page.get_by_text("Filter:").bounding_box()
+    assert head is not None
+    assert page.viewport_size is not None
+    top = head["y"] - 16
+    size = page.viewport_size
+    page.screenshot(
+        path=Path(os.environ["OFFRECORD_SHOTS"]) / name,
+        clip={"x": 0, "y": top, "width": size["width"], "height": size["height"] - top},
+    )
 
 
 def test_every_column_is_a_score_that_the_logs_have(live_logs: Path) -> None:

@@ -208,7 +208,7 @@ def _samples(study: Study, part: _Part) -> Iterator[EvalSample]:
             condition=first["condition"],
             factors=json.loads(first["factors"]),
         )
-        name = case.id
+        name = case.id.replace("/", "-")  # it becomes a file name within the log
         if (name, first["repeat"]) in taken:
             name = f"{name}_{first['run']}"
         taken.add((name, first["repeat"]))

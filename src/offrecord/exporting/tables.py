@@ -1,7 +1,7 @@
 """A study as tidy tables: turns, pairs and surveys, measures joined to what was said.
 
-Nothing is computed here that a stage has not computed: these are joins. A value that is
-missing is null, and a column beside it says why. What has several forms stands in its
+These are joins of what the stages have left. A value that is missing is null, and a
+column beside it says why. What has several forms stands in its
 first one (the variants of similarity and entailment); `measures/` has the rest.
 """
 
