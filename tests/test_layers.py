@@ -34,7 +34,8 @@ BESIDE = {
     # Writes logs of a study, so it knows what live ones look like, and Inspect.
     "exporting": {*FLOW[:6], "study", "measuring", "viewer"},
     "reporting": {*FLOW, "study", "estimating", "runner"},
-    "runner": {*FLOW[:7], "study", "replays"},
+    "cluster": {"records"},
+    "runner": {*FLOW[:7], "study", "replays", "cluster"},
     "auditing": {*FLOW[:7], "study", "estimating", "runner"},
     "task": {"measures", "protocol", "transcript", "replays", "viewer"},
     "text_scorers": {*FLOW[:6], "providers"},
@@ -43,7 +44,7 @@ BESIDE = {
     "cli": {
         *FLOW,
         *("runner", "auditing", "study", "measuring", "estimating", "exporting"),
-        *("reporting", "providers"),
+        *("reporting", "providers", "cluster"),
     },
 }
 # Modules of the flow that may know Inspect: the adapters.

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from offrecord.records import OffrecordError
+
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
@@ -46,6 +48,12 @@ import click
     type=click.Path(path_type=Path, dir_okay=False),
     help="A CSV that a coder filled in, repeatable.",
 )
+@click.option(
+    "--executor",
+    type=click.Choice(["ray"]),
+    help="Similarity and entailment on a cluster: models once on each worker.",
+)
+@click.option("--address", help="Of the Ray cluster; else the environment's, or none.")
 def measure(
     study: Path,
     measures: str | None,
@@ -59,13 +67,19 @@ def measure(
     seed: int,
     sheet: Path | None,
     coded: tuple[Path, ...],
+    executor: str | None,
+    address: str | None,
 ) -> None:
     """Measure what the agents of STUDY said. The debating model is never called."""
+    from offrecord.cluster import OnRay
     from offrecord.measures.pairings import DEFAULT_PAIRING
     from offrecord.measures.preparation import Variant
+    from offrecord.measures.through import in_turn
     from offrecord.measuring import Means, measure_study
     from offrecord.study import load_study
 
+    if executor is None and address:
+        raise OffrecordError("--address belongs to --executor ray")
     names = [part.strip() for part in measures.split(",")] if measures else []
     means = Means(
         embedder=embedder,
@@ -78,6 +92,7 @@ def measure(
         seed=seed,
         sheet=sheet,
         coded=coded,
+        through=in_turn if executor is None else OnRay(address),
     )
     from offrecord.content.escapes import escaped
 

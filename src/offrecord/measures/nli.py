@@ -9,7 +9,7 @@ measured. Nothing is cut silently: pairs are counted in tokens before they are r
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from offrecord.content import Document, data_folder, read_document
 from offrecord.measures.nli_network import Network, Pair, load_network
+from offrecord.measures.through import Through, in_turn
 from offrecord.records import OffrecordError
 
 NLI_FILE: Final[Document] = read_document(data_folder("nli.yaml"))
@@ -76,6 +77,8 @@ class NliModel:
     """Tokens of premise and hypothesis together."""
     probes: tuple[Probed, ...]
     _network: Network
+    through: Through = in_turn
+    """Who gives the network its batches."""
 
     @property
     def version(self) -> str:
@@ -94,23 +97,36 @@ class NliModel:
         Args:
             pairs: Premise and hypothesis; neither is empty.
         """
-        counts = self.tokens(pairs)
-        ordered = np.argsort(counts, kind="stable")  # least padding
-        found = np.empty((len(pairs), len(CLASSES)))
-        for start in range(0, len(pairs), _BATCH):
-            batch = ordered[start : start + _BATCH]
-            chosen = [pairs[index] for index in batch]
-            found[batch] = self._network.probabilities(chosen)[:, self.order]
-        return Read(found, counts)
+        return next(self.reads([pairs]))
+
+    def reads(self, blocks: Sequence[Sequence[Pair]]) -> Iterator[Read]:
+        """Read several blocks of pairs, one after another (see `read`)."""
+        counts = [self.tokens(pairs) for pairs in blocks]
+        orders = [np.argsort(count, kind="stable") for count in counts]  # less padding
+        batches = [
+            [pairs[index] for index in order[start : start + _BATCH]]
+            for pairs, order in zip(blocks, orders, strict=True)
+            for start in range(0, len(pairs), _BATCH)
+        ]
+        # One stream over all blocks: elsewhere, a model is loaded once for all of them.
+        said = self.through(self._network.probabilities, batches)
+        for count, order in zip(counts, orders, strict=True):
+            found = np.empty((len(count), len(CLASSES)))
+            for start in range(0, len(count), _BATCH):
+                found[order[start : start + _BATCH]] = next(said)[:, self.order]
+            yield Read(found, count)
 
 
-def load_nli(name: str = DEFAULT_MODEL, device: str | None = None) -> NliModel:
+def load_nli(
+    name: str = DEFAULT_MODEL, device: str | None = None, through: Through = in_turn
+) -> NliModel:
     """Load a model from the Hugging Face Hub or a folder, and prove it.
 
     Args:
         name: Hub id or folder of any sequence-classification model for natural
             language inference.
         device: As torch names it; by default a GPU where there is one.
+        through: Who gives the proved model its batches.
 
     Raises:
         OffrecordError: In one line: the extra is not installed, the model cannot be
@@ -126,7 +142,7 @@ def load_nli(name: str = DEFAULT_MODEL, device: str | None = None) -> NliModel:
         probes=(),
         _network=network,
     )
-    return _proved(unproved)
+    return replace(_proved(unproved), through=through)
 
 
 def class_order(name: str, id2label: Mapping[int, str]) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ line.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,13 +30,22 @@ class Network:
 
     def __init__(
         self,
+        name: str,
+        device: str | None,
         hash: str,
         tokenizer: transformers.PreTrainedTokenizerBase,
         model: transformers.PreTrainedModel,
     ) -> None:
+        self._from = (name, device)
         self.hash = hash
         self._tokenizer: Any = tokenizer
         self._model: Any = model
+
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[[str, str | None], Network], tuple[str, str | None]]:
+        """Sent to a worker by its name, by which the worker loads it."""
+        return load_network, self._from
 
     @property
     def id2label(self) -> Mapping[int, str]:
@@ -109,7 +118,8 @@ def load_network(name: str, device: str | None) -> Network:
     except (OSError, ValueError, ImportError, RuntimeError) as error:
         raise OffrecordError(f"entailment: {name}: {_line(error)}") from None
     commit = getattr(model.config, "_commit_hash", None)
-    return Network(commit or _folder_hash(Path(name)), tokenizer, model.eval())
+    version = commit or _folder_hash(Path(name))
+    return Network(name, device, version, tokenizer, model.eval())
 
 
 def _is_local(name: str) -> bool:

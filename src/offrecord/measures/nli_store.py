@@ -42,9 +42,11 @@ def read_pairs(model: NliModel, pairs: Sequence[Pair], cache: Path) -> Read:
     absent = {k: p for k, p in zip(keys, pairs, strict=True) if k not in known}
     # by length, so that each batch has like ones
     waiting = sorted(absent.items(), key=lambda item: sum(map(len, item[1])))
-    for start in range(0, len(waiting), _AT_ONCE):
-        some = waiting[start : start + _AT_ONCE]
-        read = model.read([pair for _, pair in some])
+    blocks = [
+        waiting[start : start + _AT_ONCE] for start in range(0, len(waiting), _AT_ONCE)
+    ]
+    reads = model.reads([[pair for _, pair in some] for some in blocks])
+    for some, read in zip(blocks, reads, strict=True):
         rows = {"pair": [key for key, _ in some], "tokens": read.tokens}
         rows |= dict(zip(CLASSES, read.probabilities.T, strict=True))
         stored = pl.concat([stored, pl.DataFrame(rows, schema=_SCHEMA)])

@@ -45,6 +45,10 @@ class SentenceEncoder:
         self.name = name
         self.device = device
 
+    def __reduce__(self) -> tuple[type[SentenceEncoder], tuple[Path, str, str | None]]:
+        """Sent to a worker without its weights, which it loads from the folder."""
+        return type(self), (self.folder, self.name, self.device)
+
     @cached_property
     def identity(self) -> str:
         """A hash of the weights and of every file that shapes the vectors."""

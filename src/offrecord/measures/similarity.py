@@ -22,6 +22,7 @@ from offrecord.measures.preparation import (
     Variant,
     prepare,
 )
+from offrecord.measures.through import Through, in_turn
 from offrecord.measures.vectors import VECTORS_FOLDER, Embedded, Encoder, Long, embed
 from offrecord.records import digest
 from offrecord.transcript.store import write_table
@@ -51,6 +52,7 @@ def similarity_table(
     cache: Path,
     variant: Variant = Variant.CLEAN,
     long: Long = Long.POOL,
+    through: Through = in_turn,
 ) -> tuple[pl.DataFrame, int]:
     """The similarity of every pair.
 
@@ -60,6 +62,7 @@ def similarity_table(
         cache: The folder of kept vectors.
         variant: How texts are prepared.
         long: What becomes of texts over the model's window.
+        through: Who gives the model its batches.
 
     Returns:
         Rows in `SIMILARITY_SCHEMA`, in the order of the pairs, and how many vectors had
@@ -70,7 +73,7 @@ def similarity_table(
     """
     sides = {side: _prepared(pairs, side, variant) for side in ("left", "right")}
     texts = [one.text for side in sides.values() for one in side if one.text]
-    embedded = embed(texts, encoder, cache, long)
+    embedded = embed(texts, encoder, cache, long, through)
     left, right = ([_row(one, embedded) for one in side] for side in sides.values())
     both = np.array(
         [i is not None and j is not None for i, j in zip(left, right, strict=True)],
@@ -114,6 +117,7 @@ def measure_similarity(
     variants: Sequence[Variant] = (Variant.CLEAN,),
     long: Long = Long.POOL,
     seed: int = 0,
+    through: Through = in_turn,
 ) -> tuple[pl.DataFrame, int]:
     """Measure a study's similarities and store them; vectors are computed once.
 
@@ -126,6 +130,7 @@ def measure_similarity(
         variants: How texts are prepared.
         long: What becomes of texts over the model's window.
         seed: Of random pairings.
+        through: Who gives the model its batches.
 
     Returns:
         The table, and how many vectors had to be computed.
@@ -138,7 +143,7 @@ def measure_similarity(
         pairs = pair_rows(transcript, pairing, facts, np.random.default_rng(seed))
         for variant in variants:
             table, new = similarity_table(
-                pairs, encoder, study / VECTORS_FOLDER, variant, long
+                pairs, encoder, study / VECTORS_FOLDER, variant, long, through
             )
             tables.append(table)
             computed += new

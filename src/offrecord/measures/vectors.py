@@ -14,6 +14,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from offrecord.measures.through import Through, in_turn
 from offrecord.records import OffrecordError
 from offrecord.transcript.store import write_bytes
 
@@ -99,7 +101,11 @@ class Embedded:
 
 
 def embed(
-    texts: Iterable[str], encoder: Encoder, folder: Path, long: Long = Long.POOL
+    texts: Iterable[str],
+    encoder: Encoder,
+    folder: Path,
+    long: Long = Long.POOL,
+    through: Through = in_turn,
 ) -> Embedded:
     """The vectors of texts: kept ones, and new ones in the order of their length.
 
@@ -108,6 +114,7 @@ def embed(
         encoder: The model. It is not loaded where every vector is kept.
         folder: Where vectors are kept (`VECTORS_FOLDER` of a study).
         long: What becomes of texts over the window.
+        through: Who gives the model its batches.
 
     Raises:
         OffrecordError: If the model gives something that is no number, or nothing can
@@ -120,7 +127,7 @@ def embed(
     new = [text for text, key in keys.items() if key not in known]
     parts = [] if kept is None else [kept]
     if new:
-        parts += _compute(new, encoder, shelf, long)
+        parts += _compute(new, encoder, shelf, long, through)
     if not parts:
         parts = [pl.DataFrame(schema={**_KEPT, "vector": pl.Array(pl.Float32, 0)})]
     wanted = pl.DataFrame({"key": list(keys.values())}, schema={"key": pl.String})
@@ -142,17 +149,22 @@ def _key(text: str) -> str:
 
 
 def _compute(
-    texts: Sequence[str], encoder: Encoder, shelf: Path, long: Long
+    texts: Sequence[str], encoder: Encoder, shelf: Path, long: Long, through: Through
 ) -> list[pl.DataFrame]:
     """Embed texts, like lengths together, and keep each block once it is done."""
     parted = encoder.pieces(texts)
     sizes = [sum(piece.tokens for piece in pieces) for pieces in parted]
     order = sorted(range(len(texts)), key=sizes.__getitem__)
+    some = [order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK)]
+    parts = [
+        [parted[i][:1] if long is Long.CUT else parted[i] for i in chosen]
+        for chosen in some
+    ]
+    # One stream over all blocks: elsewhere, a model is loaded once for all of them.
+    found = through(encoder.encode, [b for read in parts for b in _batches(read)])
     blocks = []
-    for start in range(0, len(order), _BLOCK):
-        chosen = order[start : start + _BLOCK]
-        read = [parted[i][:1] if long is Long.CUT else parted[i] for i in chosen]
-        vectors = _pooled(read, encoder)
+    for chosen, read in zip(some, parts, strict=True):
+        vectors = _pooled(read, islice(found, len(_batches(read))), encoder.name)
         shares = [
             sum(piece.tokens for piece in pieces) / sizes[i]
             for i, pieces in zip(chosen, read, strict=True)
@@ -171,18 +183,21 @@ def _compute(
     return blocks
 
 
+def _batches(parted: Sequence[Sequence[Piece]]) -> list[list[str]]:
+    texts = [piece.text for pieces in parted for piece in pieces]
+    return [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
+
+
 def _pooled(
-    parted: Sequence[Sequence[Piece]], encoder: Encoder
+    parted: Sequence[Sequence[Piece]],
+    found: Iterable[npt.NDArray[np.float32]],
+    model: str,
 ) -> npt.NDArray[np.float32]:
-    pieces = [piece for pieces in parted for piece in pieces]
-    vectors = np.concatenate(
-        [
-            encoder.encode([piece.text for piece in pieces[start : start + _BATCH]])
-            for start in range(0, len(pieces), _BATCH)
-        ]
-    )
+    """One vector a text, from those of its pieces."""
+    vectors = np.concatenate(list(found))
     if not np.isfinite(vectors).all():
-        raise OffrecordError(f"{encoder.name}: gives vectors that are no numbers")
+        raise OffrecordError(f"{model}: gives vectors that are no numbers")
+    pieces = [piece for pieces in parted for piece in pieces]
     if len(pieces) == len(parted):
         return vectors
     owner = np.repeat(np.arange(len(parted)), [len(pieces) for pieces in parted])

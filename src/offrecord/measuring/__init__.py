@@ -118,6 +118,7 @@ def _similarity(study: Study, means: Means) -> Iterator[str]:
         pairings=means.pairings,
         variants=means.variants,
         seed=means.seed,
+        through=means.through,
     )
     missing = table["cosine"].null_count()
     yield (
@@ -139,7 +140,7 @@ def _entailment(study: Study, means: Means) -> Iterator[str]:
         write_table(study.path / JUDGED_FILE, pl.concat(judged))
         yield f"judged by {', '.join(means.judges)}: {pairs.height} pairs"
     try:
-        model = load_nli(means.nli or DEFAULT_MODEL, means.device)
+        model = load_nli(means.nli or DEFAULT_MODEL, means.device, means.through)
     except OffrecordError as fault:
         table = unmeasured_entailment(pairs, str(fault))
         write_table(study.path / ENTAILMENT_FILE, table)

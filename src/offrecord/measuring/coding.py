@@ -39,7 +39,7 @@ def second_coder(study: Study, means: Means) -> Iterator[str]:
     if means.nli:
         from offrecord.measures.nli import load_nli
 
-        model = load_nli(means.nli, means.device)
+        model = load_nli(means.nli, means.device, means.through)
         tables.append(code_by_entailment(texts, model, cache))
     tables += [code_by_judge(texts, name, cache, means.seed) for name in means.judges]
     if not tables:

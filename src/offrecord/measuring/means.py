@@ -10,6 +10,7 @@ import polars as pl
 
 from offrecord.measures.pairings import DEFAULT_PAIRING
 from offrecord.measures.preparation import Variant
+from offrecord.measures.through import Through, in_turn
 
 CACHE_FOLDER: Final = "measures/cache"
 
@@ -25,6 +26,8 @@ class Means:
     device: str | None = None
     pairings: tuple[str, ...] = (DEFAULT_PAIRING,)
     variants: tuple[Variant, ...] = (Variant.CLEAN,)
+    through: Through = in_turn
+    """Who gives the measures' own models their batches; judges are Inspect's."""
     whole: bool = False
     """Whether entailment takes the whole text always, as in the paper."""
     seed: int = 0

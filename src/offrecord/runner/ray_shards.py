@@ -1,19 +1,18 @@
 """Shards as tasks on a Ray cluster: one call holds a study on all of its machines.
 
-Ray is imported only here and only when asked for. A task that is lost with its machine
+A task that is lost with its machine
 is started again elsewhere; it goes on from the logs of the one before it.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from offrecord.cluster import start_ray
 from offrecord.protocol.part import Part
 from offrecord.records import OffrecordError
 from offrecord.runner.resolve import design_over
@@ -87,27 +86,6 @@ def run_on_ray(
         ray.shutdown()
     study = import_logs(logs, out)
     return Finished(study, study.ended_runs, runs)
-
-
-def start_ray(address: str | None) -> Any:  # noqa: ANN401  # typing it would import it
-    """Ray, connected to a cluster.
-
-    Raises:
-        OffrecordError: If it is not installed, or there is no cluster at the address.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report home
-    try:
-        import ray
-    except ImportError:
-        raise OffrecordError(
-            "--executor ray needs Ray: pip install 'offrecord[ray]'"
-        ) from None
-    try:
-        ray.init(address=address, logging_level=logging.ERROR, ignore_reinit_error=True)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise OffrecordError(f"--address {address}: no Ray cluster ({line})") from None
-    return ray
 
 
 def _hold(
