@@ -86,9 +86,7 @@ def watched(page: Page, file: Path) -> Watch:
     page.on(
         "console",
         lambda message: (
-            watch.errors.append(message.text)
-            if message.type == "error"
-            else None
+            watch.errors.append(message.text) if message.type == "error" else None
         ),
     )
     page.on("pageerror", lambda error: watch.errors.append(str(error)))

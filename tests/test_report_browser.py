@@ -7,6 +7,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -294,6 +295,19 @@ def test_a_link_opens_a_turn_and_the_page_follows_its_address(
     assert watch.quiet, watch
 
 
+def test_closing_a_run_goes_back_to_the_link_that_opened_it(
+    opened: Callable[[Fragment], Opened],
+) -> None:
+    part = fragment(small_study())
+    quote = '<a id="quote" href="#run=three">a quote</a>'
+    page, watch = opened(replace(part, html=quote + part.html))
+    page.locator("#quote").press("Enter")
+    page.wait_for_selector("#tx-title:focus")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "quote"
+    assert watch.quiet, watch
+
+
 def test_it_works_without_a_pointer(opened: Callable[[Fragment], Opened]) -> None:
     page, watch = opened(fragment(small_study()))
     focused = "document.activeElement.getAttribute('href') || ''"
@@ -312,6 +326,7 @@ def test_it_works_without_a_pointer(opened: Callable[[Fragment], Opened]) -> Non
     page.wait_for_selector("#tx-title:focus")
     assert page.locator(".tx-place").inner_text() == "2 of 3"
     assert "no public text" in page.locator(".tx-title").inner_text()
+    assert "Nothing recorded" not in told(page)
     assert "Turns without any output: beta 1, alpha 2, beta 2." in told(page)
     page.keyboard.press("j")
     page.wait_for_function("() => location.hash === '#run=three'")

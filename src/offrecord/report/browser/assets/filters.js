@@ -92,7 +92,7 @@ function drawFilters(changed) {
 }
 
 function searchField(changed) {
-  const field = element("input", { type: "search", id: "tx-text", placeholder: "Words in any reply", autocomplete: "off" });
+  const field = element("input", { type: "search", id: "tx-text", placeholder: "in any reply", autocomplete: "off" });
   let timer = 0;
   field.addEventListener("input", () => {
     clearTimeout(timer);

@@ -47,7 +47,7 @@ function row(run) {
   return element("li", {},
     element("a", { class: "tx-run", href: runLink(run), "data-run": run },
       element("span", { class: "tx-model", title: model }, model),
-      (rest.length ? rest : [""]).map((name) => element("span", { class: "tx-part", title: name }, name)),
+      rest.map((name) => element("span", { class: "tx-part", title: name }, name)),
       element("span", { class: "tx-repeat" }, repeatName(run),
         tried > 1 ? element("span", { class: "tx-tried" }, count(tried, "attempt")) : null),
       strip(run)));
@@ -75,7 +75,7 @@ function drawPage() {
   const rows = runs.slice(first, last).map(row);
   const none = element("li", { class: "tx-none" }, "No run matches. Clear a filter to see more.");
   const parts = Object.values(store.index.facets).slice(1).filter((values) => values.length > 1);
-  document.getElementById("tx-runs").style.setProperty("--tx-parts", parts.length || 1);
+  document.getElementById("tx-runs").style.setProperty("--tx-names", 1 + parts.length);
   document.getElementById("tx-runs").replaceChildren(...(rows.length ? rows : [none]));
   document.getElementById("tx-pages").hidden = runs.length <= PAGE;
   document.getElementById("tx-page").textContent = `Runs ${first + 1} to ${last} of ${runs.length.toLocaleString("en")}`;

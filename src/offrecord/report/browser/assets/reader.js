@@ -1,6 +1,6 @@
 // The reader: one run, over the page, from its first turn to why it ended.
 
-const reader = { run: null, record: null, raw: false, marks: true };
+const reader = { run: null, record: null, raw: false, marks: true, opener: null };
 
 function readerRoot() {
   return document.getElementById("tx-reader");
@@ -96,15 +96,21 @@ function unreached(record) {
   return gone.length ? element("p", { class: "tx-note" }, `Turns without any output: ${gone.join(", ")}.`) : null;
 }
 
+/** What stands in place of an output that is not there. */
+function absence(ended) {
+  if (!ended) return "Nothing recorded: the run was interrupted";
+  return ended === "completed" ? "Nothing recorded" : `Nothing recorded: the run ended, ${inWords(ended)}`;
+}
+
 function drawReader() {
   const { record, run } = reader;
   const shown = record.attempts.find(({ attempt }) => attempt === record.shown);
-  const ended = shown?.ended ? `the run ended as ${inWords(shown.ended)}` : "the run was interrupted";
+  const absent = absence(shown?.ended);
   readerRoot().replaceChildren(
     readerBar(),
     element("div", { class: "tx-page" },
       readerTitle(record),
-      turnViews(run, record.turns, reader, ended),
+      turnViews(run, record.turns, reader, absent),
       unreached(record)));
 }
 
@@ -117,6 +123,7 @@ async function openReader(run, turn) {
   if (reader.run !== run) return;
   reader.record = record;
   if (fresh) {
+    if (root.hidden) reader.opener = document.activeElement;
     drawReader();
     root.hidden = false;
     root.scrollTop = 0;
@@ -142,7 +149,9 @@ function hideReader() {
   reader.run = reader.record = null;
   document.documentElement.classList.remove("tx-reading");
   for (const other of document.body.children) other.inert = false;
-  focusRun(run);
+  const elsewhere = reader.opener?.closest("a, button") && !reader.opener.closest(".tx-run");
+  if (elsewhere && reader.opener.isConnected) reader.opener.focus();
+  else focusRun(run);
 }
 
 function closeReader() {

@@ -55,7 +55,7 @@ function metaLine(output) {
 function hiddenNote(output) {
   const hidden = steeringIn(output.text) - steeringIn(bodyOf(output));
   if (output.form !== "utterance" || hidden <= 0) return null;
-  return element("p", { class: "tx-meta tx-hidden" }, `${count(hidden, "control or invisible character")}: see the raw reply`);
+  return element("p", { class: "tx-meta tx-hidden" }, `${count(hidden, "control or invisible character")} taken out: see the raw reply`);
 }
 
 function thinking(title, text) {
@@ -154,7 +154,7 @@ function quadrantBadges(run, turn) {
 }
 
 /** One turn of the debate. */
-function turnView(run, turn, view, ended) {
+function turnView(run, turn, view, absent) {
   const { channels } = store.index;
   const spoken = turn.outputs.filter((output) => output.form !== "survey");
   const present = spoken.map((output) => output.channel);
@@ -171,7 +171,7 @@ function turnView(run, turn, view, ended) {
       sides(turn),
       quadrantBadges(run, turn)),
     element("div", { class: "tx-channels" }, shown.map((channel, i) =>
-      channelCard(channel, of(channel), view, i ? marks[i - 1]?.[1] : marks[0]?.[0], `Nothing recorded: ${ended}`))),
+      channelCard(channel, of(channel), view, i ? marks[i - 1]?.[1] : marks[0]?.[0], absent))),
     pairLines(turn),
     surveyBlock(turn, view));
 }
@@ -198,11 +198,11 @@ function asideView(run, turns, view) {
 }
 
 /** All turns of a run, in order. */
-function turnViews(run, turns, view, ended) {
+function turnViews(run, turns, view, absent) {
   const views = [];
   for (let i = 0; i < turns.length; i++) {
     if (slotOf(turns[i]) >= 0) {
-      views.push(turnView(run, turns[i], view, ended));
+      views.push(turnView(run, turns[i], view, absent));
       continue;
     }
     const aside = turns.slice(i).filter((turn) => turn.turn === turns[i].turn);
