@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -17,6 +18,7 @@ from offrecord.study import load_study
 from tests.docs_examples import (
     DOCS,
     ROOT,
+    Block,
     Session,
     agree,
     blocks,
@@ -27,21 +29,39 @@ from tests.docs_examples import (
     unknown_task_arguments,
 )
 
+
+def _runs(block: Block) -> bool:
+    return block.language in {"console", "python"}
+
+
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
-RUN = [
-    name
-    for name in PAGES
-    if any(block.language in {"console", "python"} for block in blocks(DOCS / name))
-]
+RUN = [name for name in PAGES if any(map(_runs, blocks(DOCS / name)))]
+
+
+@pytest.fixture(scope="module")
+def my_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small study with everything that goes wrong, for pages that presume one."""
+    session = Session(tmp_path_factory.mktemp("prepared"))
+    for words in (
+        "offrecord run --model simulated/messy --scenario promotion --condition "
+        "baseline --condition alignment-future --runs 2 --rounds 2 --out my-study",
+        "offrecord measure my-study --measures survey,attribution",
+    ):
+        output, code = session.command(words)
+        assert code == 0, output
+    return session.folder / "my-study"
 
 
 @pytest.mark.parametrize("name", RUN)
 def test_examples_that_need_no_key_say_what_the_page_shows(
-    name: str, tmp_path: Path
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     session = Session(tmp_path)
     printed: list[str] | None = None
     for block in blocks(DOCS / name):
+        presumed = tmp_path / "my-study"
+        if presumed.name in block.text and not presumed.exists() and _runs(block):
+            shutil.copytree(request.getfixturevalue("my_study"), presumed)
         where = f"docs/{name}:{block.line}"
         if block.language == "text" and block.follows and printed is not None:
             assert agree(lines(block.text), printed), _differs(where, printed)
@@ -197,23 +217,14 @@ def _documented(page: str) -> dict[str, set[str]]:
     return found | {"": set(re.findall(r"`(\w+)`", " ".join(common)))}
 
 
-def test_every_key_of_the_estimates_is_documented(tmp_path: Path) -> None:
-    session = Session(tmp_path)
-    for words in (
-        "offrecord run --model simulated/messy --scenario promotion --condition "
-        "baseline --condition alignment-future --runs 2 --rounds 2 --out s",
-        "offrecord measure s --measures survey,attribution",
-    ):
-        output, code = session.command(words)
-        assert code == 0, output
-    study = tmp_path / "s"
+def test_every_key_of_the_estimates_is_documented(my_study: Path) -> None:
     wanted = Wanted(
         contrasts=("alignment-future:baseline",),
         margin=0.05,
-        against=study,
+        against=my_study,
         views=False,
     )
-    estimates = estimate_study(load_study(study), wanted)
+    estimates = estimate_study(load_study(my_study), wanted)
     known = _documented((DOCS / "estimates.md").read_text(encoding="utf-8"))
     keys = {"model", "condition", "kind", "agent", "channel"}
     for name, value in estimates.items():
