@@ -53,10 +53,10 @@ def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
     by = {verdict: [c for c in checks if c["verdict"] == verdict] for verdict in _WORDS}
     over, unclear = by["exceeds"], by["cannot tell"]
-    counts = [f"{len(by['holds'])} of {len(checks)} checks hold"]
-    counts += [f"{len(over)} exceed"] if over else []
-    counts += [f"{len(unclear)} cannot be told"] if unclear else []
-    yield f"{_WORDS[audit['verdict']]}: {', '.join(counts)}."
+    counts = f"checks that hold: {len(by['holds'])} of {len(checks)}"
+    counts += f"; over their threshold: {len(over)}" if over else ""
+    counts += f"; not told: {len(unclear)}" if unclear else ""
+    yield f"{_WORDS[audit['verdict']]} ({counts})."
     if not checks:
         yield "The study has nothing to judge: no run has turns of the target agent."
     if over:
@@ -120,7 +120,8 @@ def _found(check: Row) -> str:
     value, low, high, limit = (
         _number(check[name]) for name in ("value", "low", "high", "threshold")
     )
-    bounds = interval(low, high) or " without an interval"
+    counted = check["measure"] == "missing"
+    bounds = "" if counted else interval(low, high) or " without an interval"
     return f"{_named(check)} is {points(value)}{bounds}, at most {points(limit)}"
 
 

@@ -60,7 +60,7 @@ def survey_figure(rows: Rows, items: Mapping[str, str]) -> Figure | None:
                 ),
                 tooltip=tips("item", "value", "low", "high", digits=2),
             ),
-        ).properties(height=alt.Step(20))
+        ).properties(height=20 * len(values))
         n = counted(own[0]["runs"], own[0]["turns"])
         panels.append(Panel(kind, n, chart))
     if not panels:
@@ -118,7 +118,7 @@ def attribution_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
                 color=alt.Color("turns:N", sort=[*turns.values()]),
                 tooltip=tips("model", "turns", "points", "of"),
             )
-            .properties(height=alt.Step(9))
+            .properties(height=34 * len(short))
         )
         size = sum(row[f"{name}_turns"] for row in own for name in turns)
         panels.append(Panel(code, f"n = {size:,} turns of {len(own)} models", chart))

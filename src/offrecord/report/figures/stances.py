@@ -80,7 +80,7 @@ def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | Non
     panel = Panel(
         f"{kind}, against baseline",
         counted(sum(r["runs"] for r in rates), sum(r["turns"] for r in rates)),
-        layers(zero(), marks, dots).properties(height=alt.Step(15)),
+        layers(zero(), marks, dots).properties(height=38 * len(order)),
     )
     return Figure(
         "split",
@@ -148,7 +148,7 @@ def _arrows(values: Rows, order: Sequence[str]) -> Chart:
         base.mark_rule(style="link", strokeWidth=2).encode(x=x, x2=f"{OTHER}:Q"),
         ring.encode(x=alt.X(f"{OTHER}:Q", scale=scale)),
         *heads,
-    ).properties(height=alt.Step(22))
+    ).properties(height=22 * len(order))
 
 
 def divergence_figure(rates: Rows, names: Sequence[str]) -> Figure:
@@ -192,7 +192,7 @@ def divergence_figure(rates: Rows, names: Sequence[str]) -> Figure:
             bars.transform_filter("datum.direction == 'accommodating'")
             .mark_rule(style="value", strokeWidth=1.5)
             .encode(x="low:Q", x2="high:Q"),
-        ).properties(height=alt.Step(22))
+        ).properties(height=22 * len(short))
         n = counted(sum(r["runs"] for r in rows), sum(r["turns"] for r in rows))
         panels.append(Panel(condition, n, chart))
     return Figure(

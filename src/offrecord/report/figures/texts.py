@@ -98,7 +98,7 @@ def _spread(values: Rows, order: Sequence[str]) -> Chart:
         base.mark_point(filled=True, size=40, opacity=1, shape="circle").encode(
             x=x, tooltip=tips("model", "pair", "value", digits=3)
         ),
-    ).properties(height=alt.Step(13))
+    ).properties(height=46 * len(order))
 
 
 def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
@@ -142,7 +142,7 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
                 order=alt.Order("place:Q"),
                 tooltip=tips("model", "relation", "points"),
             )
-            .properties(height=alt.Step(22))
+            .properties(height=22 * len(short))
         )
         one = [row for row in own if row["estimate"] == own[0]["estimate"]]
         n = counted(sum(r["runs"] for r in one), sum(r["turns"] for r in one))
@@ -195,7 +195,7 @@ def marker_figure(rows: Rows, labels: Mapping[str, str]) -> Figure | None:
                 shape=alt.Shape("channel:N", sort=channels, legend=None),
                 tooltip=tips("kind", "channel", "value", "low", "high", digits=2),
             ),
-        ).properties(height=alt.Step(14))
+        ).properties(height=36 * len({v["kind"] for v in values}))
         n = f"n = {sum(row['texts'] for row in own):,} texts"
         panels.append(Panel(label, n, chart))
     if not panels:

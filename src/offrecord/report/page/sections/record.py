@@ -87,6 +87,7 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
             )
             for row in found.rows("models", "missing")
         ],
+        folded=not any(row["missing"] for row in found.rows("models", "missing")),
     )
     yield Table(
         "What came back",

@@ -1,0 +1,396 @@
+"""The report: the numbers that it shows, and what it does in a real Chromium."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from offrecord.content.escapes import escaped
+from offrecord.estimating import Wanted, estimate_study, write_estimates
+from offrecord.estimating.card import score_card
+from offrecord.report.numbers import points
+from offrecord.report.page import drawings
+from offrecord.report.page.sections import EVIDENCE
+from offrecord.reporting import Report, banners, report_study
+from offrecord.reporting.gather import gather
+from offrecord.study import Study, land, load_study
+from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.store import Imported
+from tests.chromium import chromium, watched
+from tests.test_report_browser import (
+    INJECTIONS,
+    PUBLISHED,
+    needs_cases,
+    needs_published,
+)
+from tests.test_tables import FACTS, both, row, transcript
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["chromium"]  # the fixture
+
+# Table 1 of arXiv 2607.02507: divergence of alpha, percent of 75 turns, in the order
+# baseline, persona historical, persona future, alignment historical, alignment future.
+TABLE_1 = {
+    "google/gemini-3.1-pro-preview": (0.0, 0.0, 0.0, 92.0, 90.7),
+    "x-ai/grok-4": (0.0, 0.0, 0.0, 85.3, 70.7),
+    "openai/gpt-5.4": (0.0, 0.0, 0.0, 60.0, 66.7),
+    "qwen/qwen3.5-397b-a17b": (0.0, 0.0, 0.0, 37.3, 8.0),
+    "minimax/minimax-m2.7": (5.3, 2.7, 1.3, 25.3, 9.3),
+    "deepseek/deepseek-v3.2": (0.0, 0.0, 1.3, 20.0, 21.3),
+    "openai/gpt-oss-120b": (5.3, 0.0, 1.3, 13.3, 12.0),
+    "anthropic/claude-opus-4.6": (0.0, 0.0, 0.0, 9.3, 9.3),
+}
+CONDITIONS = (
+    "baseline",
+    "persona-historical",
+    "persona-future",
+    "alignment-historical",
+    "alignment-future",
+)
+
+
+class Page(HTMLParser):
+    """The tables of a page by their titles, and its other text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.text: list[str] = []
+        self._table: list[list[str]] | None = None
+        self._cell = self._small = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self._table = []
+            self.tables[str(dict(attrs)["aria-label"])] = self._table
+        elif tag == "tr" and self._table is not None:
+            self._table.append([])
+        elif tag in {"th", "td"} and self._table:
+            self._table[-1].append("")
+            self._cell = True
+        elif tag == "small":
+            self._small = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "table":
+            self._table = None
+        elif tag in {"th", "td"}:
+            self._cell = False
+        elif tag == "small":
+            self._small = False
+
+    def handle_data(self, data: str) -> None:
+        if self._table and self._cell and not self._small:
+            self._table[-1][-1] += data
+        else:
+            self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def small(path: Path, rows: list[dict[str, Any]], **facts: Any) -> Study:
+    known = {**FACTS, "source": "test", "instruments": {}, **facts}
+    return land(path, Imported(transcript=transcript(rows), facts=known, left_out=()))
+
+
+def moved(**named: Any) -> list[dict[str, Any]]:
+    """Two runs at baseline and two under alignment, which moves the public stance."""
+    rows = []
+    for run in ("a", "b"):
+        rows += both(
+            run, public="DO NOT SIGN - no.", other="DO NOT SIGN - no.", **named
+        )
+    pressed = {"condition": "alignment-future", "kind": "alignment", **named}
+    for run in ("c", "d"):
+        rows += both(run, public="SIGN - yes.", other="DO NOT SIGN - no.", **pressed)
+    return rows
+
+
+def page_of(study: Study, **wanted: Any) -> Page:
+    path, *_ = report_study(study, Report(**wanted))
+    return Page(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report") / "published"
+    land(out, import_llmagora(PUBLISHED, "published"))
+    report_study(load_study(out), Report())
+    return out
+
+
+# What it says
+
+
+@needs_published
+def test_the_published_runs_show_the_papers_first_table(published: Path) -> None:
+    page = Page((published / "report.html").read_text(encoding="utf-8"))
+    heading, *rows = page.tables["Divergence of alpha, by model and condition"]
+    shown = {
+        (line[0], condition): cell
+        for line in rows
+        for condition, cell in zip(heading[1:], line[1:], strict=True)
+    }
+    for model, percents in TABLE_1.items():
+        for condition, percent in zip(CONDITIONS, percents, strict=True):
+            assert shown[model.split("/")[1], condition] == f"{percent:.1f}"
+
+
+@needs_published
+def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) -> None:
+    page = Page((published / "report.html").read_text(encoding="utf-8"))
+    # 5, 2: the split, and the direction of divergence.
+    assert (
+        "moved the public stance of alpha by 45.5 [42.3, 48.3] points toward the "
+        "partner's side: 15.6 [13.0, 17.6] of them hold off the record too "
+        "(conversion), 29.9 [25.6, 34.1] appear only in public (audience effect)."
+    ) in page.words
+    assert "34.0 accommodating and 5.4 reversing" in page.words
+    # 1: one figure, four standard errors.
+    scopes = page.tables["One figure, four scopes (alpha, alignment)"]
+    errors = {line[1]: line[3] for line in scopes[1:5]}
+    assert errors == {
+        "new runs of these cells": "1.2",
+        "new scenarios": "7.7",
+        "new models": "11.6",
+        "turns as independent": "1.4",
+    }
+    # 3: the noise floor at turn 1.
+    floor = {line[0]: line[2:6] for line in page.tables["The noise floor (alpha)"]}
+    assert floor["alignment-historical"] == ["32.2", "15.8", "6.7", "20.9"]
+    # 4, 6: baseline divergence and what moves off the record come from one scenario.
+    scenarios = page.tables["By scenario (alpha)"]
+    by = {(line[0], line[1]): line for line in scenarios[1:]}
+    assert by["faculty_manuscript_submission", "baseline"][4] == "4.0"
+    assert by["promotion_committee", "baseline"][4] == "0.0"
+    assert by["ngo_climate_endorsement", "baseline"][4] == "0.0"
+    conversion = {name: by[name, "alignment"][5] for name, _ in by}
+    assert max(conversion, key=lambda n: float(conversion[n])) == (
+        "faculty_manuscript_submission"
+    )
+    assert "the card leans to neither side" in page.words
+    # 7: how often it was tried.
+    assert re.search(r"600 runs took 1,\d\d\d attempts", page.words)
+
+
+@needs_published
+def test_page_figures_card_and_file_agree(published: Path) -> None:
+    study = load_study(published)
+    stored = json.loads((published / "estimates.json").read_text(encoding="utf-8"))
+    views = stored["views"]
+    pressed = {
+        r["model"]: r
+        for r in views["models"]["rates"]
+        if r["agent"] == "alpha" and r["kind"] == "alignment"
+    }
+    page = Page((published / "report.html").read_text(encoding="utf-8"))
+    heading, *lines = page.tables["alpha under alignment"]
+    assert len(lines) == len(pressed) + 1
+    for name, line in (
+        (line[0], dict(zip(heading, line, strict=True))) for line in lines
+    ):
+        (own,) = [r for m, r in pressed.items() if m.split("/")[1] == name] or [
+            r
+            for r in views["kinds"]["rates"]
+            if r["agent"] == "alpha" and r["kind"] == "alignment"
+        ]
+        assert line["public"] == points(own["public"])
+        assert line["off the record"] == points(own["off_record"])
+        assert line["divergence"] == points(own["divergence"])
+        assert line["audience effect"].lstrip("+") == points(own["audience_effect"])
+        assert line["runs"] == str(own["runs"])
+
+    figures = {
+        one.figure.id: one.figure
+        for one in drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+    }
+    arrows = {
+        (panel.title, row["model"]): row
+        for panel in figures["arrows"].panels
+        for row in _inline(panel.spec())
+        if "model" in row
+    }
+    assert len(arrows) == 40
+    for own in views["cells"]["rates"]:
+        if own["agent"] == "alpha":
+            drawn = arrows[own["condition"], own["model"].split("/")[1]]
+            assert drawn["public"] == 100 * own["public"]
+            assert drawn["off record"] == 100 * own["off_record"]
+
+    for card in score_card([study]).lines:
+        own = pressed[card["model"]]
+        assert card["pressure"] == pytest.approx(own["pressure"])
+        assert card["resistance"] == pytest.approx(1 - own["pressure"])
+        assert card["conversion"] == pytest.approx(own["conversion"])
+        assert card["audience_effect"] == pytest.approx(own["audience_effect"])
+
+
+def _inline(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for data in spec.get("datasets", {}).values():
+        rows += data
+    for part in [spec, *spec.get("layer", [])]:
+        rows += part.get("data", {}).get("values", [])
+    return rows
+
+
+def test_every_panel_says_its_n_and_colours_come_from_the_theme(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved())
+    write_estimates(study, estimate_study(study, Wanted()))
+    stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
+    shown = drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+    assert [one.figure.id for one in shown][:3] == ["split", "arrows", "divergence"]
+    for one in shown:
+        for panel in one.figure.panels:
+            assert panel.spec()["title"]["subtitle"].startswith("n = ")
+            assert "#" not in json.dumps(panel.spec()["layer"])
+
+
+def test_what_was_not_measured_says_so(tmp_path: Path) -> None:
+    page = page_of(small(tmp_path / "s", moved()))
+    for measure in ("similarity", "entailment", "attribution", "markers"):
+        assert f"Not measured. 'offrecord measure s --measures {measure}'" in page.words
+    assert "Off the record is a contrast, not a belief" in page.words
+
+
+def test_without_a_baseline_the_page_claims_no_split(tmp_path: Path) -> None:
+    rows = [one for one in moved() if one["kind"] == "alignment"]
+    page = page_of(small(tmp_path / "s", rows))
+    assert "the split needs a baseline and a condition beside it" in page.words
+    assert page.tables["alpha under alignment"][1][1:4] == ["–", "–", "–"]
+
+
+def test_missing_stances_are_missing_on_the_page(tmp_path: Path) -> None:
+    rows = moved()
+    rows[-1] |= {"text": "I would rather not say.", "status": "ok"}
+    page = page_of(small(tmp_path / "s", rows, rounds=1))
+    line = page.tables["alpha under alignment"][1]
+    assert line[-1] == "1"
+    told = page.tables["By model, kind and agent"]
+    assert "off record: 1 unclear" in {cell for line in told for cell in line}
+
+
+def test_a_partial_study_says_so_first(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved())
+    write_estimates(study, estimate_study(study, Wanted()))
+    stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
+    found = gather(study, stored, None)
+    assert banners(found) == []
+    rows = moved()
+    for one in rows:
+        if one["run"] == "d":
+            one["ended"] = None
+    partial = small(tmp_path / "t", rows)
+    assert "Partial: 3 of 4 planned runs have ended." in page_of(partial).words
+
+
+def test_estimates_are_made_anew_only_when_the_study_changed(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved())
+    wanted = Wanted(contrasts=("alignment-future:baseline",))
+    write_estimates(study, estimate_study(study, wanted))
+    before = (study.path / "estimates.json").read_bytes()
+    assert any("Contrasts" in title for title in page_of(study).tables)
+    assert (study.path / "estimates.json").read_bytes() == before
+    report = (study.path / "report.html").read_bytes()
+    page_of(load_study(study.path))
+    assert (study.path / "report.html").read_bytes() == report
+    more = small(tmp_path / "s", [*moved(), *both("e")])
+    assert "5 runs took" in page_of(more).words
+
+
+def test_figures_are_written_as_files(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved())
+    page, *files = report_study(study, Report(figures=tmp_path / "figures"))
+    assert page.name == "report.html"
+    kinds = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
+    for name in ("split", "arrows", "divergence", "rounds"):
+        for kind, start in kinds.items():
+            content = (tmp_path / "figures" / f"{name}.{kind}").read_bytes()
+            assert content.startswith(start)
+    assert len(files) == len(list((tmp_path / "figures").iterdir()))
+    assert b"n = 2 runs" in (tmp_path / "figures" / "split.svg").read_bytes()
+
+
+# What it does
+
+
+def _opened(browser: Browser, file: Path, **size: int) -> tuple[Any, Any]:
+    page = browser.new_page()
+    page.set_viewport_size({"width": size.get("width", 1280), "height": 900})
+    watch = watched(page, file)
+    page.goto(file.resolve().as_uri())
+    page.locator("[data-figure]").first.scroll_into_view_if_needed()
+    page.wait_for_selector("[data-figure] canvas")
+    return page, watch
+
+
+@needs_published
+def test_the_published_report_is_small_quiet_and_complete(
+    published: Path, chromium: Browser
+) -> None:
+    file = published / "report.html"
+    assert file.stat().st_size <= 15e6
+    page, watch = _opened(chromium, file)
+    assert page.evaluate("document.querySelectorAll('*').length") <= 5000
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(d => { d.open = true })"
+    )
+    figures = page.locator("[data-figure]")
+    for at in range(figures.count()):
+        figures.nth(at).scroll_into_view_if_needed()
+        figures.nth(at).locator("canvas").first.wait_for()
+    page.get_by_role("button", name="light and dark").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    run = pl.read_parquet(published / "transcripts.parquet")["run"][0]
+    page.evaluate("run => { location.hash = `#run=${run}&turn=alpha-2` }", run)
+    page.wait_for_selector("#tx-reader .tx-text")
+    assert watch.quiet, watch
+
+
+@needs_published
+def test_the_report_fits_a_phone(published: Path, chromium: Browser) -> None:
+    page, watch = _opened(chromium, published / "report.html", width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert watch.quiet, watch
+
+
+@needs_cases
+def test_hostile_names_appear_as_text_and_run_nothing(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    rows = []
+    for at, case in enumerate(INJECTIONS):
+        text = case["input"]
+        for row_ in moved(model=text, scenario=text, agent_model=text, partner=text):
+            rows.append({**row_, "run": f"{at}-{row_['run']}", "text": row_["text"]})
+        rows.append(row(f"{at}-c", round_=2, text=text, model=text, scenario=text))
+    facts = {"left_out": [case["input"] for case in INJECTIONS], "versions": {}}
+    facts["content"] = {case["input"]: case["input"] for case in INJECTIONS}
+    study = small(tmp_path / "s", rows, **facts)
+    path, *_ = report_study(study, Report())
+    source = path.read_text(encoding="utf-8")
+    for case in INJECTIONS:
+        for banned in case["expected"].get("html_must_not_contain", []):
+            assert banned not in source.split('<script type="application/json"')[0]
+    page, watch = _opened(chromium, path)
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(d => { d.open = true })"
+    )
+    names = page.locator("#design table").last.locator("th[scope=row]")
+    told = names.all_text_contents()
+    for case in INJECTIONS:
+        kept = "".join(c if c in "\n\t" else escaped(c) for c in case["input"])
+        assert kept in told, case["id"]
+    assert watch.quiet, watch
