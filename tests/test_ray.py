@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -13,8 +14,12 @@ import psutil
 import pytest
 
 from offrecord import load_study
+from offrecord.cluster import OnRay
+from offrecord.records import OffrecordError
 
-pytest.importorskip("ray", reason="needs the extra: pip install 'offrecord[ray]'")
+ray: Any = pytest.importorskip(
+    "ray", reason="needs the extra: pip install 'offrecord[ray]'"
+)
 
 SMALL: Final = {
     "num_cpus": 1,
@@ -40,6 +45,7 @@ def cluster() -> Iterator[Any]:
         initialize_head=True, head_node_args={**SMALL, "_system_config": quick}
     )
     yield cluster
+    ray.shutdown()
     cluster.shutdown()
 
 
@@ -104,3 +110,55 @@ def test_a_wrong_executor_gets_one_line_and_exit_code_2(
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "new").exists()
+
+
+def test_batches_come_back_in_order_from_models_loaded_once(
+    cluster: Any, tmp_path: Path
+) -> None:
+    class Model:  # of this function, so that workers get its code as well
+        loaded = False
+
+        def read(self, batch: list[str]) -> str:
+            if not self.loaded:
+                (tmp_path / f"{os.getpid()}-{time.monotonic_ns()}").touch()
+                self.loaded = True
+            return "".join(reversed(batch))
+
+    batches = [[str(number), "\ud83d", "a\0"] for number in range(50)]
+    found = list(OnRay(cluster.address)(Model().read, batches))
+    assert found == ["".join(reversed(batch)) for batch in batches]
+    loads = [path.name for path in tmp_path.iterdir()]
+    workers = {name.partition("-")[0] for name in loads}
+    assert len(loads) == len(workers) <= ray.cluster_resources()["CPU"]
+    assert str(os.getpid()) not in workers
+
+
+def test_what_fails_on_a_worker_is_one_line(cluster: Any) -> None:
+    def fail(batch: object) -> None:
+        raise OffrecordError(f"no such model for {batch}")
+
+    with pytest.raises(OffrecordError, match=r"^no such model for 1$"):
+        list(OnRay(cluster.address)(fail, [1]))
+    with pytest.raises(OffrecordError, match=r"^on a worker of Ray: .* by zero$"):
+        list(OnRay(cluster.address)((1).__floordiv__, [1, 0]))
+
+
+def test_entailment_on_a_cluster_is_that_of_one_machine(
+    cluster: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    from offrecord.measures.nli import NLI_FILE, load_nli
+    from offrecord.measures.nli_store import read_pairs
+    from tests.tiny_nli import make_tiny_nli
+
+    make_tiny_nli(tmp_path / "model")
+    folder = str(tmp_path / "model")
+    probes = [(p["premise"], p["hypothesis"]) for p in NLI_FILE.front["probes"]]
+    pairs = [(f"{a} {n}", b) for a, b in probes for n in range(40)]
+    here = read_pairs(load_nli(folder), pairs, tmp_path / "here")
+    there = read_pairs(
+        load_nli(folder, through=OnRay(cluster.address)), pairs, tmp_path / "there"
+    )
+    assert (here.probabilities == there.probabilities).all()
+    assert (here.tokens == there.tokens).all()
+    assert here.probabilities.std() > 0

@@ -43,8 +43,9 @@ def start_ray(address: str | None) -> Any:  # noqa: ANN401  # typing it would im
     try:
         ray.init(address=address, logging_level=logging.ERROR, ignore_reinit_error=True)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise OffrecordError(f"--address {address}: no Ray cluster ({line})") from None
+        raise OffrecordError(
+            f"--address {address}: no Ray cluster ({_line(error)})"
+        ) from None
     return ray
 
 
@@ -83,10 +84,13 @@ class OnRay:
                 places, results = (column.to_pylist() for column in rows.columns)
                 ready.update(zip(places, results, strict=True))
                 while following in ready:
-                    yield pickle.loads(ready.pop(following))
+                    result = pickle.loads(ready.pop(following))
+                    if isinstance(result, OffrecordError):
+                        raise result
+                    yield result
                     following += 1
         except ray.exceptions.RayError as error:
-            raise OffrecordError(f"Ray: {_cause(error)}") from None
+            raise OffrecordError(f"Ray: {_line(error)}") from None
 
 
 def _worker(do: Callable[[Any], Any]) -> type:
@@ -98,10 +102,7 @@ def _worker(do: Callable[[Any], Any]) -> type:
 
     class Worker:
         def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
-            results = [
-                pickle.dumps(do(pickle.loads(batch)))
-                for batch in rows["batch"].to_pylist()
-            ]
+            results = [_done(do, batch) for batch in rows["batch"].to_pylist()]
             return _table(rows["place"].to_pylist(), results)
 
     return Worker
@@ -129,6 +130,16 @@ def _staged(ray: Any, do: Callable[[Any], Any], waiting: list[bytes]) -> Any:  #
     )
 
 
+def _done(do: Callable[[Any], Any], batch: bytes) -> bytes:
+    """A result, or what is to be raised where the batches come from."""
+    try:
+        return pickle.dumps(do(pickle.loads(batch)))
+    except OffrecordError as error:
+        return pickle.dumps(error)
+    except Exception as error:  # of whichever library the model is
+        return pickle.dumps(OffrecordError(f"on a worker of Ray: {_line(error)}"))
+
+
 def _table(places: Iterable[int], batches: list[bytes]) -> pyarrow.Table:
     import pyarrow
 
@@ -140,9 +151,6 @@ def _table(places: Iterable[int], batches: list[bytes]) -> pyarrow.Table:
     )
 
 
-def _cause(error: Exception) -> str:
-    """The last line of what went wrong: of our own error, what it says."""
-    while isinstance(cause := getattr(error, "cause", None), Exception):
-        error = cause
+def _line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return lines[-1].strip() if lines else type(error).__name__
+    return lines[0] if lines else type(error).__name__
