@@ -46,7 +46,7 @@ from offrecord.viewer import viewer_config
 
 KIND: Final = "inspect"
 
-PART: Final = 300
+PART: Final = 200
 """Runs in one log at most."""
 
 _MEAN: Final = [{"name": "offrecord/defined_mean"}]
