@@ -25,15 +25,16 @@ from offrecord.transcript.store import read_table, write_text
 
 REPORT_FILE: Final = "report.html"
 
-_BROWSED: Final = {
-    "similarity": "similarity",
-    "entailment": "entailment",
-    "attribution": "attribution",
-    "attribution-lexical": "attribution-lexical",
-    "markers": "markers",
-    "awareness": "awareness",
-    "survey-items": "survey-items",
-}
+_BROWSED: Final = (
+    "similarity",
+    "entailment",
+    "entailment-judge",
+    "attribution",
+    "attribution-lexical",
+    "second-coder",
+    "markers",
+    "awareness",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +107,8 @@ def banners(found: Findings) -> list[str]:
 
 def _measures(study: Study) -> dict[str, pl.DataFrame]:
     tables = {}
-    for name, stem in _BROWSED.items():
-        path = study.path / "measures" / f"{stem}.parquet"
+    for name in _BROWSED:
+        path = study.path / "measures" / f"{name}.parquet"
         if path.is_file():
             tables[name] = read_table(path)
     return tables
