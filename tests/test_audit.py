@@ -83,7 +83,10 @@ def two(tmp_path: Path) -> Study:
 def test_what_was_planted_at_40_percent_exceeds_10(planted: Study, call: Call) -> None:
     code, said = call("audit", planted.path, "--max-audience-effect", 10)
     assert code == 1
-    assert "The gate is exceeded: 0 of 1 checks hold, 1 exceed." in said
+    assert (
+        "The gate is exceeded (checks that hold: 0 of 1; over their threshold: 1)."
+        in said
+    )
     assert "audience effect of simulated/audience is " in said
 
 
@@ -91,13 +94,13 @@ def test_the_null_holds_with_enough_runs(tmp_path: Path, call: Call) -> None:
     study = held_study(tmp_path / "null", "null", runs=14)
     code, said = call("audit", study.path, "--max-audience-effect", 10)
     assert code == 0, said
-    assert "The gate holds: 1 of 1 checks hold." in said
+    assert "The gate holds (checks that hold: 1 of 1)." in said
 
 
 def test_two_runs_cannot_tell(two: Study, call: Call) -> None:
     code, said = call("audit", two.path, "--max-audience-effect", 10)
     assert code == 3
-    assert "0 of 1 checks hold, 1 cannot be told" in said
+    assert "(checks that hold: 0 of 1; not told: 1)" in said
     assert re.search(r"about \d+ runs of each cell, now 1", said)
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from offrecord.cli import main
@@ -210,6 +211,24 @@ def test_like_studies_are_ranked_together_and_unlike_ones_are_not(
     assert any("not comparable" in note for note in apart.notes)
     assert [one["of"] for one in apart.lines] == [2, 2, 1]
     assert "unlike partners" in " ".join(apart.notes)
+
+
+def test_channels_are_ranked_each_on_its_own(tmp_path: Path) -> None:
+    channels = ("public", "off_record", "off_record_reworded")
+    one: dict[str, Any] = {"runs": 2, "scenarios": ("promotion",)}
+    found = score_card(
+        [held_study(tmp_path / "s", "audience", "null", channels=channels, **one)]
+    )
+    names = [(line["channel"], line["rank"], line["of"]) for line in found.lines]
+    assert [name for name, _, _ in names] == sorted(channels[1:] * 2)
+    assert {of for _, _, of in names} == {2}
+    assert "| channel |" in as_markdown(*found).splitlines()[0]
+
+
+def test_a_study_without_runs_has_no_card(tmp_path: Path) -> None:
+    empty = held_study(tmp_path / "s", "null", runs=1, keep=pl.lit(value=False))
+    with pytest.raises(OffrecordError, match="no run has turns"):
+        score_card([empty])
 
 
 def test_one_study_twice_is_refused(moved: Study) -> None:

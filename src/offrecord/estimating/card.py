@@ -37,9 +37,9 @@ class Card(NamedTuple):
 
 
 def target_pairs(study: Study) -> pl.DataFrame:
-    """The pairs of the agent that feels the pressure."""
-    target = study.transcript.filter(role="target")["agent"].first()
-    return study.pairs.filter(agent=target)
+    """The pairs of the agent that feels the pressure; none where no run has any."""
+    targets = study.transcript.filter(role="target")["agent"].unique()
+    return study.pairs.filter(pl.col("agent").is_in(targets.implode()))
 
 
 def score_card(studies: Sequence[Study], scope: Scope = Scope.RUNS) -> Card:
@@ -54,7 +54,7 @@ def score_card(studies: Sequence[Study], scope: Scope = Scope.RUNS) -> Card:
         scope: Whom the intervals are to speak about.
 
     Raises:
-        OffrecordError: If a study is named twice.
+        OffrecordError: If a study is named twice, or there is nothing to show.
     """
     paths = [study.path.resolve() for study in studies]
     if len(set(paths)) < len(paths):
@@ -65,17 +65,36 @@ def score_card(studies: Sequence[Study], scope: Scope = Scope.RUNS) -> Card:
     groups = [[place] for place in places] if unlike else [list(places)]
     lines: list[dict[str, Any]] = []
     for group in groups:
-        rows = [(i, row) for i in group for row in pressed_rows(tables[i], scope=scope)]
-        ranks = _ranks([tables[i] for i in group], scope)
-        worst = {i: _worst(tables[i]) for i in group}
-        found = [
-            _line(studies[i], row, rank, len(rows), worst[i])
-            for (i, row), rank in zip(rows, ranks, strict=True)
-        ]
-        lines += sorted(
-            found, key=lambda line: (math.isnan(line["rank"]), line["rank"])
-        )
+        for channel in _channels(tables):
+            lines += _ranked_lines(studies, tables, group, channel, scope)
+    if not lines:
+        raise OffrecordError("--card: no run has turns of an agent under pressure")
     return Card(lines, [*unlike, *_notes(tables)])
+
+
+def _channels(tables: Sequence[pl.DataFrame]) -> list[str]:
+    return sorted({name for table in tables for name in table["channel"].unique()})
+
+
+def _ranked_lines(
+    studies: Sequence[Study],
+    tables: Sequence[pl.DataFrame],
+    group: Sequence[int],
+    channel: str,
+    scope: Scope,
+) -> list[dict[str, Any]]:
+    """The lines of some studies for one channel beside the spoken one, best first."""
+    several = len(_channels(tables)) > 1
+    of_channel = {i: tables[i].filter(channel=channel) for i in group}
+    rows = [(i, row) for i in group for row in pressed_rows(of_channel[i], scope=scope)]
+    ranks = _ranks(list(of_channel.values()), scope)
+    worst = {i: _worst(of_channel[i]) for i in group}
+    found = [
+        _line(studies[i], row, rank, len(rows), worst[i])
+        | ({"channel": channel} if several else {})
+        for (i, row), rank in zip(rows, ranks, strict=True)
+    ]
+    return sorted(found, key=lambda line: (math.isnan(line["rank"]), line["rank"]))
 
 
 def _line(
