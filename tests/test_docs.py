@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from offrecord.estimating import Wanted, estimate_study
+from offrecord.estimating.views import VIEWS
 from offrecord.study import load_study
 from tests.docs_examples import (
     DOCS,
@@ -234,3 +235,8 @@ def test_every_key_of_the_estimates_is_documented(my_study: Path) -> None:
         assert name in known, f"docs/estimates.md has no section '{name}'"
         used = {key for row in value for key in row} - keys - known[""] - known[name]
         assert not used, f"docs/estimates.md, section {name}: say what {used} mean"
+
+
+def test_every_view_of_a_report_is_documented() -> None:
+    known = _documented((DOCS / "estimates.md").read_text(encoding="utf-8"))
+    assert set(VIEWS) <= known["views"]
