@@ -26,6 +26,7 @@ from offrecord.content.letters import storable
 from offrecord.measures.verdicts import JudgeRequest, Verdict, verdict_of
 from offrecord.protocol.models import open_model, plain_error
 from offrecord.records import OffrecordError, digest
+from offrecord.transcript.store import UnwritableError, refuse_gone
 
 AT_ONCE: Final = 10
 """Questions under way at once, unless the caller says otherwise."""
@@ -166,6 +167,7 @@ class _Replies:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.stored: dict[str, dict[str, Any]] = {}
+        refuse_gone(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lines = path.read_bytes().splitlines() if path.exists() else []
@@ -183,7 +185,8 @@ class _Replies:
                 # a line before it may have been cut off: begin a new one
                 file.write(f"\n{line}\n")
         except OSError as error:
-            raise OffrecordError(f"{self._path}: {error.strerror}") from None
+            refuse_gone(self._path)
+            raise UnwritableError(f"{self._path}: {error.strerror}") from None
         self.stored[key] = dict(found)
 
 

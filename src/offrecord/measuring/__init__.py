@@ -18,7 +18,11 @@ from offrecord.measuring.coding import attribution, second_coder
 from offrecord.measuring.means import CACHE_FOLDER, Means, counts, share
 from offrecord.records import OffrecordError, Status
 from offrecord.study import Study
-from offrecord.transcript.store import write_study_json, write_table
+from offrecord.transcript.store import (
+    UnwritableError,
+    write_study_json,
+    write_table,
+)
 
 __all__ = ["MEASURES", "Done", "Means", "measure_study"]
 
@@ -69,6 +73,8 @@ def measure_study(study: Study, names: Sequence[str], means: Means) -> list[Done
             # Line by line: what a measure did before it failed was done.
             for line in MEASURES[name](study, means):
                 done.append(Done(name, True, line))
+        except UnwritableError:
+            raise  # not this measure's fault: none of the others could be kept either
         except OffrecordError as fault:
             done.append(Done(name, False, f"not measured: {fault}"))
     stated: dict[str, Any] = dict(study.facts.get("measured", {}))

@@ -29,6 +29,11 @@ _PART: Final = ".part"
 _ABANDONED: Final = 3600
 """Seconds after which a part that no one writes to is what a killed process left."""
 
+
+class UnwritableError(OffrecordError):
+    """A study takes nothing more: its folder is gone, closed, or on a full disk."""
+
+
 _opened: set[Path] = set()
 """Studies that this process works on: once one is gone, nothing is written there."""
 
@@ -213,7 +218,7 @@ def refuse_gone(path: Path) -> None:
     whole = path.resolve()
     for study in _opened:
         if whole.is_relative_to(study) and not (study / STUDY_FILE).is_file():
-            raise OffrecordError(
+            raise UnwritableError(
                 f"{study}: the study was removed while it was worked on: nothing more "
                 "is written there"
             )
@@ -237,10 +242,10 @@ def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
             write(file)
         part.replace(path)
         _sweep(path)
-    except OSError as error:
+    except (OSError, pl.exceptions.PolarsError) as error:  # polars wraps the system's
         refuse_gone(path)
-        reason = error.strerror or _line(error)
-        raise OffrecordError(f"{path}: cannot be written ({reason})") from None
+        reason = getattr(error, "strerror", None) or f"{_line(error)}; disk full?"
+        raise UnwritableError(f"{path}: cannot be written ({reason})") from None
     finally:
         with suppress(OSError):
             part.unlink()

@@ -1,0 +1,199 @@
+"""Whatever interrupts a study, resuming gives exactly the study that it should be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from offrecord.records import OffrecordError
+from offrecord.study import load_study
+from offrecord.transcript.store import write_json
+from tests.interruptions import (
+    DESIGN,
+    MEASURES,
+    Blow,
+    estimates,
+    faults_of,
+    interrupted,
+    some_point,
+    torn_files,
+)
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+
+SEED = 20260707
+
+
+def run_words(out: Path) -> tuple[str, ...]:
+    options = ("--display", "none", "--max-samples", "1", "-M", "latency=0.1")
+    return ("run", *DESIGN, "--runs", "2", "--out", str(out), "--", *options)
+
+
+def done(*words: str, study: Path) -> None:
+    outcome = interrupted(words, study=study)
+    assert outcome.code == 0, outcome.printed
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study that nothing interrupts, through every stage."""
+    out = tmp_path_factory.mktemp("interruption") / "study"
+    done(*run_words(out), study=out)
+    done("measure", str(out), *MEASURES, study=out)
+    done("estimate", str(out), study=out)
+    return out
+
+
+def test_a_run_that_was_killed_alone_and_resumed_is_the_same_study(
+    whole: Path, tmp_path: Path
+) -> None:
+    # Inspect's eval set outlives the process that began it. A second one beside it
+    # would delete its logs, so it has to end first.
+    out = tmp_path / "study"
+    begun = interrupted(
+        run_words(out), Blow.KILL_ALONE, after=0, study=out, logged=True
+    )
+    assert begun.code == -9
+    beside = interrupted(run_words(out), study=out)
+    assert beside.code == 2, beside.printed
+    assert "still running" in beside.printed
+    for _ in range(600):
+        outcome = interrupted(run_words(out), study=out)
+        if outcome.code != 2:
+            break
+        time.sleep(0.5)
+    assert outcome.code == 0, outcome.printed
+    done("measure", str(out), *MEASURES, study=out)
+    done("estimate", str(out), study=out)
+    assert not faults_of(out, whole)
+    assert estimates(out) == estimates(whole)
+
+
+@pytest.mark.parametrize("verb", ["import", "measure", "estimate"])
+def test_nine_kills_at_random_points_of_what_follows_a_run(
+    verb: str, whole: Path, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng([SEED, len(verb)])
+    out = tmp_path / "study"
+    words: tuple[str, ...] = (verb, str(out))
+    if verb == "import":
+        words = ("import", "inspect", str(whole / "logs"), "--out", str(out))
+    else:
+        shutil.copytree(whole, out)
+        shutil.rmtree(out / "measures")
+        (out / "estimates.json").unlink()
+    if verb == "measure":
+        words += MEASURES
+    for _ in range(3):
+        interrupted(words, Blow.KILL, some_point(rng, 1.5), study=out)
+        assert not out.exists() or not torn_files(out)
+    done(*words, study=out)
+    if verb != "measure":
+        done("measure", str(out), *MEASURES, study=out)
+    done("estimate", str(out), study=out)
+    assert not faults_of(out, whole)
+    if verb != "import":  # which has no design, and so no words on what was planned
+        assert estimates(out) == estimates(whole)
+
+
+def test_a_full_disk_is_one_line_and_what_was_there_stays(
+    whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    shutil.copytree(whole, out)
+    before = (out / "estimates.json").read_bytes()
+    for words in (("estimate", str(out)), ("measure", str(out), *MEASURES)):
+        outcome = interrupted(words, Blow.FULL, study=out, room=3000)
+        assert outcome.code == 2, outcome.printed
+        assert "cannot be written" in outcome.printed
+        assert "Traceback" not in outcome.printed
+        assert not torn_files(out)
+    assert (out / "estimates.json").read_bytes() == before
+    assert not list(out.rglob("*.part"))
+    imported = tmp_path / "imported"
+    words = ("import", "inspect", str(whole / "logs"), "--out", str(imported))
+    for room in (1, 500, 3000, 10_000):
+        outcome = interrupted(words, Blow.FULL, study=imported, room=room)
+        assert outcome.code == 2, outcome.printed
+        assert outcome.printed.count("\n") == 1, outcome.printed
+    done(*words, study=imported)
+    assert not faults_of(imported, whole)
+
+
+def test_a_study_removed_while_it_is_worked_on_does_not_come_back(
+    whole: Path, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(SEED)
+    seen = set()
+    for index in range(4):
+        out = tmp_path / f"study{index}"
+        shutil.copytree(whole, out)
+        words = ("measure", str(out), *MEASURES)
+        after = some_point(rng, 1.0)
+        outcome = interrupted(words, Blow.GONE, after, study=out)
+        seen.add(outcome.code)
+        assert outcome.code in {0, 2}, outcome.printed
+        assert outcome.code == 0 or outcome.printed.count("offrecord: ") == 1
+        assert "Traceback" not in outcome.printed
+        assert not (out / "study.json").exists()
+        assert not list(out.rglob("*.parquet"))
+    assert 2 in seen
+    study = load_study(whole)
+    gone = tmp_path / "gone"
+    shutil.copytree(whole, gone)
+    study = load_study(gone)
+    shutil.rmtree(gone)
+    with pytest.raises(OffrecordError, match="was removed while it was worked on"):
+        write_json(study.path / "measures" / "new.json", {})
+    assert not gone.exists()
+
+
+def test_a_partial_study_is_estimated_and_says_so(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    shutil.copytree(whole, out)
+    design = (out / "study.yaml").read_text()
+    assert "runs: 2" in design
+    (out / "study.yaml").write_text(design.replace("runs: 2", "runs: 5"))
+    outcome = interrupted(("estimate", str(out)), study=out)
+    assert outcome.code == 0
+    assert "a partial study: 4 of 10 planned runs have ended" in outcome.printed
+
+
+def test_what_a_killed_process_left_is_no_hindrance_and_goes_in_time(
+    whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    out.mkdir()
+    old, fresh = (out / f".study.json.{pid}.part" for pid in (1, 2))
+    for part in (old, fresh):
+        part.write_text("{")
+    os.utime(old, (0, 0))
+    done("import", "inspect", str(whole / "logs"), "--out", str(out), study=out)
+    assert not old.exists()
+    assert fresh.exists()  # another process may be writing it
+
+
+def test_a_torn_log_is_set_aside_and_its_runs_are_held_again(
+    whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    shutil.copytree(whole, out)
+    [log] = (out / "logs").glob("*.eval")
+    log.write_bytes(log.read_bytes()[:20_000])
+    refused = interrupted(("run", "--out", str(out)), study=out)
+    assert refused.code == 2
+    assert "cannot be read" in refused.printed  # and was imported: not held again
+    (out / "transcripts.parquet").unlink()
+    outcome = interrupted(
+        ("run", "--out", str(out), "--", "--display", "none"), study=out
+    )
+    assert outcome.code == 0, outcome.printed
+    assert "set aside" in outcome.printed
+    assert not faults_of(out, whole)
+    assert list((out / "logs").glob("*.unreadable"))
