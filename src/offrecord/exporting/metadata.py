@@ -21,7 +21,7 @@ from offrecord.records import (
     Stamp,
     Timing,
 )
-from offrecord.transcript.inspect_logs import ATTEMPT_KEY, ATTEMPTS_KEY
+from offrecord.transcript.attempts import ATTEMPT_KEY, ATTEMPTS_KEY
 
 
 def stamp_of(attempt: Attempt, row: Row) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import polars as pl
 from inspect_ai.event import InfoEvent, ModelEvent
@@ -30,28 +30,14 @@ from offrecord.records import (
     Stamp,
     digest,
 )
+from offrecord.transcript.attempts import Attempts
 from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
 
 TASK: Final = "offrecord/debate"
 
-ATTEMPT_KEY: Final = "attempt"
-"""The key of an exported sample's metadata under which its number stands."""
-
-ATTEMPTS_KEY: Final = "attempts"
-"""The key beside it: how many attempts at the run there were, recorded or not."""
-
 _ASKED: Final = ("rounds", "shadows", "seed", "structured", "channels")
-
-
-class _Try(NamedTuple):
-    """One attempt at a run: what puts attempts in their order, and its name."""
-
-    number: int
-    """As an export states it, or 0."""
-    started: str
-    uuid: str
 
 
 @dataclass(slots=True)
@@ -68,10 +54,7 @@ class _Gathering:
     content: dict[str, str] = field(default_factory=dict)
     leaning: dict[str, str] = field(default_factory=dict)
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    started: dict[str, list[_Try]] = field(default_factory=dict)
-    """Run to its attempts."""
-    attempts: dict[str, int] = field(default_factory=dict)
-    """Run to how many attempts an export says there were."""
+    attempts: Attempts = field(default_factory=Attempts)
     seen: set[str] = field(default_factory=set)
     """Sample uuids; a retried log holds the samples of the one before it again."""
     logs: int = 0
@@ -176,12 +159,8 @@ def _read_sample(
     ended = _ended(sample)
     for row in rows:
         row.update(ended=ended, uuid=uuid, log=log)
-    run = rows[0]["run"]
-    stated = int(sample.metadata.get(ATTEMPT_KEY, 0))
-    one = _Try(stated, str(sample.started_at or ""), uuid)
-    gathering.started.setdefault(run, []).append(one)
-    known = gathering.attempts.get(run, 0)
-    gathering.attempts[run] = max(known, int(sample.metadata.get(ATTEMPTS_KEY, 0)))
+    started = str(sample.started_at or "")
+    gathering.attempts.add(rows[0]["run"], uuid, started, sample.metadata)
     gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
     return rows
 
@@ -261,12 +240,7 @@ def _item_order(item: str) -> tuple[int, str]:
 
 
 def _frame(gathering: _Gathering) -> pl.DataFrame:
-    attempts = dict[str, int]()
-    for tries in gathering.started.values():
-        number = 0
-        for one in sorted(tries):
-            number = max(one.number, number + 1)
-            attempts[one.uuid] = number
+    attempts = gathering.attempts.numbers()
     numbered = pl.concat(gathering.frames).with_columns(
         pl.col("uuid").replace_strict(attempts, return_dtype=pl.Int32).alias("attempt")
     )
@@ -283,10 +257,7 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "content": gathering.content,
         "leaning": gathering.leaning,
         "instruments": gathering.instruments,
-        "attempts": {
-            run: max(len(tries), gathering.attempts[run])
-            for run, tries in gathering.started.items()
-        },
+        "attempts": gathering.attempts.counts(),
         "logs": gathering.logs,
     }
 
