@@ -14,7 +14,9 @@ from benchmarks import (
     bootstrap,
     coverage,
     critical_path,
+    faults,
     importing,
+    interruption,
     prefix_cache,
     recovery,
     report,
@@ -36,6 +38,8 @@ def main() -> None:
         "tests_size",
         "similarity",
         "report",
+        "faults",
+        "interruption",
     )
     parser.add_argument("name", nargs="?", choices=names, help="all by default")
     parser.add_argument("--seed", type=int, default=1, help="of what is simulated (1)")
@@ -50,6 +54,8 @@ def main() -> None:
         "tests_size": partial(tests_size.run, given.seed),
         "similarity": similarity.run,
         "report": report.run,
+        "faults": partial(faults.run, given.seed),
+        "interruption": partial(interruption.run, given.seed),
     }
     console = Console()
     figures: list[tuple[str, Figure]] = []

@@ -117,12 +117,12 @@ def test_a_full_disk_is_one_line_and_what_was_there_stays(
     assert (out / "estimates.json").read_bytes() == before
     assert not list(out.rglob("*.part"))
     imported = tmp_path / "imported"
-    words = ("import", "inspect", str(whole / "logs"), "--out", str(imported))
+    again = ("import", "inspect", str(whole / "logs"), "--out", str(imported))
     for room in (1, 500, 3000, 10_000):
-        outcome = interrupted(words, Blow.FULL, study=imported, room=room)
+        outcome = interrupted(again, Blow.FULL, study=imported, room=room)
         assert outcome.code == 2, outcome.printed
         assert outcome.printed.count("\n") == 1, outcome.printed
-    done(*words, study=imported)
+    done(*again, study=imported)
     assert not faults_of(imported, whole)
 
 
