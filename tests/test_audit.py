@@ -413,7 +413,7 @@ def test_looks_at_growing_runs_are_counted(tmp_path: Path, call: Call) -> None:
     write_transcript(study.path, study.transcript.filter(first))
     said = call(*words)[1]
     assert "look 2 at this study" in said
-    assert "up to 2 times as large" in said
+    assert "up to 3 times as large" in said  # two gates on all runs, one on fewer
     lines = (study.path / LOOKS_FILE).read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["exit"] for line in lines] == [3] * 4
     assert [json.loads(line)["runs"] for line in lines] == [6, 6, 6, 4]
@@ -438,7 +438,7 @@ def audit_of(*checks: Check, shortfall: str = "") -> dict[str, Any]:
         checks=checks,
         shortfall=shortfall,
         runs=10,
-        looks=Looks(1, 1, 1),
+        looks=Looks(1, 1, 1, 1),
         transcripts="0",
         note="",
     ).as_dict()

@@ -305,3 +305,27 @@ def test_one_option_prints_each_form(
     table = run(capsys, monkeypatch, "estimate", moved.path, "--card", "csv")
     assert table.startswith("\ufeffstudy,model,agent,resistance,")
     assert not (moved.path / "estimates.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("S --card --by model", "--card: takes --scope"),
+        ("S --card html", "'html' is not one of"),
+        ("S S --card", "named twice"),
+        ("S T", "several studies: add --card"),
+        ("T --card", "no study here"),
+    ],
+)
+def test_a_card_is_asked_for_in_one_way(
+    moved: Study,
+    words: str,
+    fault: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = [str(moved.path) if word == "S" else word for word in words.split()]
+    with pytest.raises(SystemExit) as ended:
+        run(capsys, monkeypatch, "estimate", *given)
+    assert ended.value.code == 2
+    assert fault in capsys.readouterr().err

@@ -27,6 +27,8 @@ class Looks(NamedTuple):
     """States of the study's transcripts that any gate was held against."""
     gates: int
     """Different gates that were held against it."""
+    chances: int
+    """Different pairs of the two: each could have come out well by luck."""
     audits: int
 
 
@@ -65,6 +67,7 @@ def take_look(study: Study, gate: Gate, exit_code: int) -> Looks:
     return Looks(
         looks=len({one["transcripts"] for one in every}),
         gates=len({one["gate"] for one in every}),
+        chances=len({(one["transcripts"], one["gate"]) for one in every}),
         audits=len(every),
     )
 

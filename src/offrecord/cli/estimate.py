@@ -85,6 +85,8 @@ def estimate(
     from offrecord.study import load_study
 
     if card:
+        if any((by, contrasts, margin, against, without_aware, bayes, as_list)):
+            raise click.UsageError("--card: takes --scope beside it and nothing else")
         _print_card(studies, scope, card)
         return
     if len(studies) > 1:

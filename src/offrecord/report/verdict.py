@@ -86,11 +86,10 @@ def _looks(audit: Row) -> str:
         said += f", under {gates} different gates"
     if looks == 1 and gates == 1:
         return said + "."
-    tries = max(looks, gates)
     return (
         f"{said}: every look at more runs and every other gate is one more chance to "
-        f"pass or fail by luck, so both figures above are up to {tries} times as "
-        "large; fix runs and gate before the first look."
+        "pass or fail by luck, so both figures above are up to "
+        f"{audit['chances']} times as large; fix runs and gate before the first look."
     )
 
 
