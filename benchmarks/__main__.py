@@ -20,6 +20,7 @@ from benchmarks import (
     prefix_cache,
     recovery,
     report,
+    shards,
     similarity,
     tests_size,
 )
@@ -37,6 +38,7 @@ def main() -> None:
         "coverage",
         "tests_size",
         "similarity",
+        "shards",
         "report",
         "faults",
         "interruption",
@@ -53,6 +55,7 @@ def main() -> None:
         "coverage": partial(coverage.run, given.seed),
         "tests_size": partial(tests_size.run, given.seed),
         "similarity": similarity.run,
+        "shards": shards.run,
         "report": report.run,
         "faults": partial(faults.run, given.seed),
         "interruption": partial(interruption.run, given.seed),

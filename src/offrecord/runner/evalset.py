@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,7 @@ def eval_set(
     study: Path,
     argument: str,
     logs: str,
+    patience: float = 0,
 ) -> int:
     """Hold the debates of a design that its logs do not have.
 
@@ -56,6 +58,7 @@ def eval_set(
         study: The folder that holds the design's file.
         argument: The task's one argument, by which Inspect tells its logs.
         logs: The folder or address of the logs, which no other eval set writes to.
+        patience: Seconds to wait for an earlier eval set there that is still running.
 
     Returns:
         The exit code.
@@ -82,7 +85,7 @@ def eval_set(
         set_aside_torn(Path(logs))
     environment = {**os.environ, MOVED: str(study.resolve())}
     with (
-        _inherited_lock(logs) as locks,
+        _inherited_lock(logs, patience) as locks,
         subprocess.Popen(command, env=environment, pass_fds=locks) as process,
     ):
         while True:
@@ -98,7 +101,7 @@ def eval_set(
 
 
 @contextmanager
-def _inherited_lock(logs: str) -> Iterator[tuple[int, ...]]:
+def _inherited_lock(logs: str, patience: float) -> Iterator[tuple[int, ...]]:
     """A lock that the eval set itself holds, for as long as it lives.
 
     The study's own lock is gone with the process that was killed; the eval set that it
@@ -112,11 +115,17 @@ def _inherited_lock(logs: str) -> Iterator[tuple[int, ...]]:
     folder = Path(logs)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _RUNNING).open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OffrecordError(
-                f"{logs}: an earlier call was killed, but the eval set that it had "
-                "begun is still running: wait for it to end, or end it"
-            ) from None
+        waited = 0.0
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if waited >= patience:
+                    raise OffrecordError(
+                        f"{logs}: an earlier call was killed, but the eval set that it "
+                        "had begun is still running: wait for it to end, or end it"
+                    ) from None
+            waited += _LOOK_EVERY
+            time.sleep(_LOOK_EVERY)
         yield (file.fileno(),)

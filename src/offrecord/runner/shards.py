@@ -30,6 +30,7 @@ from offrecord.replays import replayed_runs
 from offrecord.runner.addresses import is_remote, local_root
 from offrecord.runner.evalset import eval_set
 from offrecord.runner.held import read_held
+from offrecord.runner.logs import refuse_lost_logs
 from offrecord.runner.preflight import open_models
 from offrecord.runner.resolve import calls_per_run, design_over
 from offrecord.runner.shard_files import (
@@ -113,6 +114,8 @@ def hold_shard(
     runs = planned(design)
     mine, plan = share_of(part, runs), plan_of(runs, part)
     open_models(design, (*design.options, *options))
+    if root == local_root(str(out / LOGS_FOLDER)):
+        refuse_lost_logs(out)
     logs = f"{root}/{part.folder}"
     with _alone(logs, patience), TemporaryDirectory(prefix="offrecord-") as made:
         study = Path(made)
@@ -130,6 +133,7 @@ def hold_shard(
                 study=study,
                 argument=f"part={plan}",
                 logs=logs,
+                patience=patience,
             )
             held = read_held(root, plan)
     ended = len(set(mine) & (held.own | held.elsewhere))
