@@ -128,13 +128,14 @@ def storable(text: str) -> str:
 def visible_only(text: str) -> str:
     """The text without invisible characters, fit to be stored as UTF-8.
 
-    Halves of surrogates are as `storable` leaves them. Joiners between other
-    characters stay, since they are spelling in some scripts, and so do variation
+    Halves of surrogate pairs are joined, single ones become U+FFFD. Joiners between
+    other characters stay, since they are spelling in some scripts, and so do variation
     selectors after a character. A text with nothing to see is empty.
     """
     if text.isascii() and text.isprintable():
         return text if text.strip() else ""
-    whole = _LINE_END.sub("\n", storable(text))
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = _LINE_END.sub("\n", whole)
     if not fold(whole).strip():
         return ""
     return "".join(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -24,6 +25,9 @@ TRANSCRIPT_FILE: Final = "transcripts.parquet"
 STUDY_FILE: Final = "study.json"
 PROMPTS_FILE: Final = "prompts.json"
 LOCK_FILE: Final = ".lock"
+
+_SYSTEM: Final = re.compile(r"os error|IO error|transport error")
+"""How polars passes on what the system says of a file."""
 
 _PART: Final = ".part"
 _ABANDONED: Final = 3600
@@ -242,7 +246,9 @@ def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
             write(file)
         part.replace(path)
         _sweep(path)
-    except (OSError, pl.exceptions.PolarsError) as error:  # polars wraps the system's
+    except (OSError, pl.exceptions.ComputeError) as error:
+        if not isinstance(error, OSError) and not _SYSTEM.search(str(error)):
+            raise
         refuse_gone(path)
         reason = getattr(error, "strerror", None) or f"{_line(error)}; disk full?"
         raise UnwritableError(f"{path}: cannot be written ({reason})") from None
