@@ -13,11 +13,12 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from offrecord.content.files import read_file
 from offrecord.records import OffrecordError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -25,7 +26,8 @@ Model = TypeVar("Model", bound=BaseModel)
 _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ITEM = re.compile(r"[ \t]*(?:[-*]|\d+[.)])[ \t]+\S")
-_LARGEST = 1_000_000  # bytes; a content file is a few kilobytes
+_LARGEST: Final = 1_000_000  # bytes; a content file is a few kilobytes
+_DEEPEST: Final = 50  # levels of YAML; far above any content, far below the stack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,17 +157,22 @@ def read_document(path: Path) -> Document:
     )
 
 
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The fields of a YAML file that is no content: a design, say, or prices.
+
+    Raises:
+        OffrecordError: If it cannot be read, naming file, line and reason.
+    """
+    return _mapping(path, _read_text(path))
+
+
 def _read_text(path: Path) -> str:
     try:
-        if path.stat().st_size > _LARGEST:
-            raise OffrecordError(f"{path}: larger than {_LARGEST} bytes")
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path, _LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
         raise OffrecordError(f"{path}: no such file") from None
     except UnicodeDecodeError:
         raise OffrecordError(f"{path}: not UTF-8 text") from None
-    except OSError as error:
-        raise OffrecordError(f"{path}: {error.strerror}") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -179,7 +186,7 @@ def _split_front_matter(path: Path, text: str) -> tuple[dict[str, Any], str]:
 def _mapping(path: Path, text: str) -> dict[str, Any]:
     try:
         value = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
         problem = getattr(error, "problem", None) or "cannot be read"
@@ -192,17 +199,40 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML takes the last of two equal keys; here the second one is a fault."""
+    """Plain values only, each written once where it stands.
+
+    PyYAML takes the last of two equal keys, and copies what an alias names without
+    end: a few lines of aliases stand for more values than a machine can hold.
+    """
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        mark: Any = event.start_mark
+        if self.check_event(yaml.AliasEvent):
+            problem = "an alias (*name) is not followed: write the value out"
+            raise yaml.composer.ComposerError(None, None, problem, mark)
+        if self._depth >= _DEEPEST:
+            problem = f"more than {_DEEPEST} levels"
+            raise yaml.composer.ComposerError(None, None, problem, mark)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Hashable, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key.value, str)]
-        for place, (key, _) in enumerate(node.value):
-            if key.value in names[:place]:
+        keys = set[Hashable]()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable) and key in keys:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"'{key.value}' stands twice", key.start_mark
+                    None, None, f"'{key}' stands twice", key_node.start_mark
                 )
+            if isinstance(key, Hashable):
+                keys.add(key)
         return super().construct_mapping(node, deep)
 
 

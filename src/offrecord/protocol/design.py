@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from offrecord.content.document import first_fault
+from offrecord.content.document import first_fault, read_yaml
 from offrecord.protocol.channel import SPEAKERS, find_channel
 from offrecord.protocol.factors import INTERVENTION, crossed, intervention_text
 from offrecord.protocol.prompts import find_protocol
@@ -22,6 +22,9 @@ SurveyFormat = Literal["free", "schema"]
 
 EMBEDDED: Final = "llamacpp/"
 """Models of this provider default to schema surveys."""
+
+_LONGEST: Final = 300
+"""Letters of a name: of a model, a folder, a condition, a channel."""
 
 Names = tuple[str, ...]
 
@@ -66,6 +69,10 @@ class Design(BaseModel):
             raise ValueError("a name stands twice")
         if not all(name.strip() for name in names):
             raise ValueError("a name is blank")
+        if not all(name.isprintable() and len(name) <= _LONGEST for name in names):
+            raise ValueError(
+                f"a name holds a control character or more than {_LONGEST} letters"
+            )
         return names
 
     @field_validator("models")
@@ -231,18 +238,7 @@ def read_design(path: Path) -> Design:
     Raises:
         OffrecordError: Naming the file and the field that is wrong.
     """
-    try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise OffrecordError(f"{path}: no such file") from None
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        reason = str(error).splitlines()[0]
-        raise OffrecordError(f"{path}: cannot be read: {reason}") from None
-    if value is None:
-        value = {}
-    if not isinstance(value, dict):
-        raise OffrecordError(f"{path}: expected 'name: value' pairs")
-    return make_design(value, str(path))
+    return make_design(read_yaml(path), str(path))
 
 
 def make_design(value: Mapping[str, Any], source: str = "design") -> Design:

@@ -7,6 +7,7 @@ terminals and parsers unseen.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -21,8 +22,14 @@ from pydantic import (
     field_validator,
 )
 
-from offrecord.records import Kind, Role, Timing
+from offrecord.content.labels import label_set, plain_copy
+from offrecord.records import Kind, OffrecordError, Role, Timing
 from offrecord.scenarios.text import hidden_character, label_key
+
+LONGEST_LABEL = 60
+"""Characters; a longer label is an answer, and fills a reply's head."""
+
+_LABEL = re.compile(rf"(?=.{{1,{LONGEST_LABEL}}}$)[^\W_]+(?:[ '-][^\W_]+)*")
 
 MOST_POINTS = 201  # -100 to 100; a scale's points are spelled out in survey schemas
 
@@ -74,7 +81,25 @@ class ScenarioFront(Front):
             raise ValueError("a label needs at least one letter or digit")
         if first == second:
             raise ValueError(f"'{labels[0]}' and '{labels[1]}' read the same")
+        for label in labels:
+            _check_readable(label, labels)
         return labels
+
+
+def _check_readable(label: str, labels: tuple[str, str]) -> None:
+    """Refuse a label that a reply could state and no parser would find there."""
+    if not _LABEL.fullmatch(label):
+        raise ValueError(
+            f"'{label}' is no label: use up to {LONGEST_LABEL} letters, digits, and "
+            "single spaces, hyphens or apostrophes between them"
+        )
+    for said in (label, f"{label} - so."):
+        try:
+            found = label_set(labels).head(plain_copy(said))
+        except OffrecordError as error:
+            raise ValueError(str(error)) from None
+        if found is None or found.label != label or found.repairs:
+            raise ValueError(f"'{label}' could not be told in a reply; rename it")
 
 
 class AgentFront(Front):
