@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,34 +37,19 @@ def _runs(block: Block) -> bool:
 
 
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
-RUN = [name for name in PAGES if any(map(_runs, blocks(DOCS / name)))]
+FIRST, STUDY = "measures.md", "words-study"
+"""The page whose study other pages presume, and the name that it has there."""
+RUN = [name for name in PAGES if name != FIRST and any(map(_runs, blocks(DOCS / name)))]
 
 
-@pytest.fixture(scope="module")
-def my_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small study with everything that goes wrong, for pages that presume one."""
-    session = Session(tmp_path_factory.mktemp("prepared"))
-    for words in (
-        "offrecord run --model simulated/messy --scenario promotion --condition "
-        "baseline --condition alignment-future --runs 2 --rounds 2 --out my-study",
-        "offrecord measure my-study --measures survey,attribution",
-    ):
-        output, code = session.command(words)
-        assert code == 0, output
-    return session.folder / "my-study"
-
-
-@pytest.mark.parametrize("name", RUN)
-def test_examples_that_need_no_key_say_what_the_page_shows(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    session = Session(tmp_path)
+def _follow(name: str, session: Session, my_study: Callable[[], Path]) -> None:
+    """Run the examples of a page in their order, and compare what they print."""
     printed: list[str] | None = None
     for block in blocks(DOCS / name):
-        presumed = tmp_path / "my-study"
-        if presumed.name in block.text and not presumed.exists() and _runs(block):
-            shutil.copytree(request.getfixturevalue("my_study"), presumed)
         where = f"docs/{name}:{block.line}"
+        presumed = session.folder / "my-study"
+        if _runs(block) and presumed.name in block.text and not presumed.exists():
+            shutil.copytree(my_study(), presumed)
         if block.language == "text" and block.follows and printed is not None:
             assert agree(lines(block.text), printed), _differs(where, printed)
         printed = None
@@ -76,6 +62,29 @@ def test_examples_that_need_no_key_say_what_the_page_shows(
                 assert code == command.exits, f"{where}: exits {code}\n{output}"
                 if command.output:
                     assert agree(command.output, real), _differs(where, real)
+
+
+@pytest.fixture(scope="module")
+def my_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study that `FIRST` makes, damaged replies and all, with two measures."""
+    session = Session(tmp_path_factory.mktemp("followed"))
+    _follow(FIRST, session, lambda: pytest.fail("it presumes a study itself"))
+    output, code = session.command(
+        f"offrecord measure {STUDY} --measures survey,attribution"
+    )
+    assert code == 0, output
+    return session.folder / STUDY
+
+
+def test_the_page_on_measures_says_what_its_example_prints(my_study: Path) -> None:
+    assert (my_study / "measures" / "attribution-lexical.parquet").is_file()
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_examples_that_cost_nothing_say_what_the_page_shows(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    _follow(name, Session(tmp_path), lambda: request.getfixturevalue("my_study"))
 
 
 def _differs(where: str, real: list[str]) -> str:
