@@ -80,6 +80,12 @@ class Ended(StrEnum):
     COMPLETED = "completed"
     NO_PUBLIC_TEXT = "no_public_text"
     CONTEXT_OVERFLOW = "context_overflow"
+    COST_LIMIT = "cost_limit"
+    TOKEN_LIMIT = "token_limit"
+    MESSAGE_LIMIT = "message_limit"
+    TURN_LIMIT = "turn_limit"
+    TIME_LIMIT = "time_limit"
+    WORKING_LIMIT = "working_limit"
 
 
 def digest(value: object, length: int = 16) -> str:

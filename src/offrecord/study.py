@@ -32,6 +32,7 @@ from offrecord.transcript.store import (
     write_study_json,
     write_transcript,
 )
+from offrecord.transcript.usage import usage_of
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,12 @@ class Study:
     def measure(self) -> None:
         """Parse stances and surveys, where that is not done for these rows yet."""
         _ = self.stances, self.surveys
+
+    @cached_property
+    def usage(self) -> dict[str, dict[str, Any]]:
+        """What each model used, as the providers reported it (see `usage_of`)."""
+        stored: dict[str, dict[str, Any]] | None = self.facts.get("usage")
+        return usage_of(self.transcript) if stored is None else stored
 
     @property
     def ended_runs(self) -> int:
@@ -149,6 +156,7 @@ def land(out: Path, imported: Imported) -> Study:
     if (out / STUDY_FILE).exists():
         facts = {**read_study_json(out), **facts}
     facts["left_out"] = list(imported.left_out)
+    facts["usage"] = usage_of(imported.transcript, facts.pop("bills", None))
     # First what says whose folder this is: an import that was killed can begin anew.
     write_study_json(out, facts)
     open_folder(out)

@@ -21,6 +21,7 @@ _VERBS: Final = {
     "import": "Make a study of published runs or of Inspect logs.",
     "measure": "Stances, surveys, similarity, entailment, attribution of a study.",
     "estimate": "Rates, direction, the split and standard errors of a study.",
+    "costs": "Tokens and costs of a study, by your prices.",
     "report": "One page: results, figures and every turn of a study.",
     "audit": "Hold a study against thresholds; the exit code is the verdict.",
     "export": "Write a study as Inspect logs or as tidy tables.",

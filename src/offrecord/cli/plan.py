@@ -35,6 +35,11 @@ from offrecord.cli.options import (
     type=click.Path(path_type=Path, file_okay=False),
     help="A study that shows the spread of runs.",
 )
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="YAML or JSON: model to prices per million tokens.",
+)
 @click.option("--prompts", is_flag=True, help="Print the prompts themselves.")
 def plan(
     file: Path | None,
@@ -44,6 +49,7 @@ def plan(
     correlation: float,
     scenario_sd: float | None,
     pilot: Path | None,
+    prices: Path | None,
     prompts: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
@@ -67,4 +73,5 @@ def plan(
         out,
         detect=wanted,
         prompts=prompts,
+        prices=prices,
     )

@@ -14,6 +14,7 @@ def show_summary(study: Study) -> None:
     from offrecord.content.escapes import escaped
     from offrecord.estimates.table import estimate_table
     from offrecord.report.terminal import print_summary
+    from offrecord.runner.costs import usage_line
 
     left_out = study.facts.get("left_out", [])
     if left_out:
@@ -29,6 +30,8 @@ def show_summary(study: Study) -> None:
             f"{escaped(reason)}",
             err=True,
         )
+    for model, used in study.usage.items():
+        click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
     print_summary(estimate_table(study.pairs))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,8 +15,11 @@ from offrecord.protocol.debate import Request, Script
 from offrecord.protocol.design import Case, Design, cases
 from offrecord.protocol.history import Spoken
 from offrecord.protocol.prompts import find_protocol
-from offrecord.records import Cell, Form
+from offrecord.records import Cell, Form, Role
+from offrecord.runner.costs import money
 from offrecord.runner.detect import Detect, detection_lines
+from offrecord.runner.prefixes import Tokens, rule_of, served
+from offrecord.runner.prices import Prices, read_prices
 from offrecord.runner.resolve import (
     announcement,
     calls_per_run,
@@ -25,21 +29,33 @@ from offrecord.runner.resolve import (
 )
 from offrecord.scenarios.load import load_scenario
 
-_CHARACTERS_PER_TOKEN: Final = 4  # of English text, the usual rule of thumb
 _SPOKEN_WORDS: Final = 44  # words of a published utterance, on average
 _TOKENS_OUT: Final = {Form.UTTERANCE: 60, Form.SURVEY: 110}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
-    """An estimate of what a set of runs costs."""
+    """An estimate of what a set of requests takes."""
 
-    calls: int
-    input_tokens: int
-    shared_tokens: int
-    """Input tokens that stand in an earlier prompt of the same agent as well, so
-    that a prefix cache can serve them."""
-    output_tokens: int
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    """Input tokens that a prefix cache can serve (see `served`)."""
+    written_tokens: int = 0
+    """Input tokens that are written to a cache at a price."""
+    output_tokens: int = 0
+    """Reasoning not counted."""
+
+    def __add__(self, other: Volume) -> Volume:
+        """Both together."""
+        return Volume(**{n: getattr(self, n) + getattr(other, n) for n in _COUNTED})
+
+    def __mul__(self, times: int) -> Volume:
+        """So many of it."""
+        return Volume(**{n: getattr(self, n) * times for n in _COUNTED})
+
+
+_COUNTED: Final = tuple(Volume.__dataclass_fields__)
 
 
 def sample_script(design: Design, case: Case) -> Script:
@@ -85,29 +101,42 @@ def sample_requests(script: Script) -> list[Request]:
     return requests
 
 
-def volume(requests: Sequence[Request]) -> Volume:
-    """Count a run's requests in tokens, by the usual rule of thumb."""
-    earlier: dict[str, str] = {}
-    total = shared = 0
-    for request in requests:
-        prompt = "\n".join(text for _, text in request.messages)
-        before = earlier.get(request.stamp.agent, "")
-        total += len(prompt)
-        shared += _common_prefix(prompt, before)
-        earlier[request.stamp.agent] = prompt
+def volumes(design: Design, planned: Sequence[Case]) -> dict[str, Volume]:
+    """What a design takes of each model: an estimate at four characters a token.
+
+    Args:
+        design: The design.
+        planned: Its cases.
+
+    Returns:
+        By model, targets first.
+    """
+    found: dict[str, Volume] = {}
+    for case in planned:
+        requests = sample_requests(sample_script(design, case))
+        # Worked out once for each rule: models share few of them.
+        tokens = cache(partial(served, requests))
+        for target in design.models:
+            partner = design.roles.get("partner", target)
+            for role, model in ((Role.TARGET, target), (Role.PARTNER, partner)):
+                run = _volume(requests, tokens(rule_of(model)), role)
+                found[model] = found.get(model, Volume()) + run * design.runs
+    return found
+
+
+def _volume(
+    requests: Sequence[Request], tokens: Sequence[Tokens], role: Role
+) -> Volume:
+    """What the requests of one agent of a run take."""
+    pairs = zip(requests, tokens, strict=True)
+    own = [(request, each) for request, each in pairs if request.frame.role is role]
     return Volume(
-        calls=len(requests),
-        input_tokens=total // _CHARACTERS_PER_TOKEN,
-        shared_tokens=shared // _CHARACTERS_PER_TOKEN,
-        output_tokens=sum(_TOKENS_OUT[r.stamp.form] for r in requests),
+        calls=len(own),
+        input_tokens=sum(each.input for _, each in own),
+        cached_tokens=sum(each.cached for _, each in own),
+        written_tokens=sum(each.written for _, each in own),
+        output_tokens=sum(_TOKENS_OUT[request.stamp.form] for request, _ in own),
     )
-
-
-def _common_prefix(one: str, two: str) -> int:
-    for index, (a, b) in enumerate(zip(one, two, strict=False)):
-        if a != b:
-            return index
-    return min(len(one), len(two))
 
 
 def show_plan(
@@ -118,6 +147,7 @@ def show_plan(
     *,
     detect: Detect | None,
     prompts: bool,
+    prices: Path | None = None,
 ) -> None:
     """Print the plan of a design.
 
@@ -128,10 +158,12 @@ def show_plan(
         out: An existing study, to see what it would become.
         detect: What the design is to detect, if that is asked.
         prompts: Whether to print the prompts of one run's last turn.
+        prices: A price file, for an estimate of the cost.
 
     Raises:
-        OffrecordError: If the design is wrong.
+        OffrecordError: If the design is wrong, or the price file is.
     """
+    given = read_prices(prices) if prices else None
     design = resolve_design(file, flags, options, out)
     if out is not None:
         click.echo(announcement(design, out, planned_runs(design)))
@@ -139,12 +171,8 @@ def show_plan(
         _show_replay(design)
         return
     planned = cases(design)
-    per_run = [volume(sample_requests(sample_script(design, case))) for case in planned]
-    repeats = design.runs * len(design.models)
-    runs = len(planned) * repeats
-    total_in = sum(v.input_tokens for v in per_run) * repeats
-    shared = sum(v.shared_tokens for v in per_run) * repeats
-    total_out = sum(v.output_tokens for v in per_run) * repeats
+    runs = len(planned) * design.runs * len(design.models)
+    taken = volumes(design, planned)
     echo = click.echo
     echo(f"models      {', '.join(design.models)}")
     echo(f"partner     {design.roles.get('partner', 'the same model')}")
@@ -153,11 +181,8 @@ def show_plan(
     echo(
         f"calls       {runs * calls_per_run(design):,} ({calls_per_run(design)} a run)"
     )
-    echo(f"tokens in   about {total_in:,}, {_percent(shared, total_in)} of them in an")
-    echo(
-        "            earlier prompt of the same agent (a prefix cache can serve those)"
-    )
-    echo(f"tokens out  about {total_out:,}, reasoning not counted")
+    for line in (*_token_lines(taken), *_cost_lines(taken, given)):
+        echo(line)
     echo(f"surveys     {'under a schema' if design.structured else 'free JSON'}")
     for line in detection_lines(design, detect) if detect else ():
         echo(line)
@@ -167,6 +192,44 @@ def show_plan(
     _show_hashes(design, planned)
     if prompts:
         _show_prompts(design, planned[0])
+
+
+def _token_lines(taken: Mapping[str, Volume]) -> Iterator[str]:
+    """Tokens of all models, and what caches can serve of them, rule by rule."""
+    total = sum(taken.values(), Volume())
+    yield f"tokens in   about {total.input_tokens:,}, at 4 characters a token"
+    by_rule: dict[str, Volume] = {}
+    for model, volume in taken.items():
+        rule = str(rule_of(model))
+        by_rule[rule] = by_rule.get(rule, Volume()) + volume
+    for rule, volume in by_rule.items():
+        yield (
+            f"from cache  up to {_percent(volume.cached_tokens, volume.input_tokens)} "
+            f"of them, where a prefix cache works in {rule}"
+        )
+    yield f"tokens out  about {total.output_tokens:,}, reasoning not counted"
+
+
+def _cost_lines(taken: Mapping[str, Volume], prices: Prices | None) -> Iterator[str]:
+    """What the estimated tokens would cost, with the caches and without."""
+    if prices is None:
+        return
+    with_cache = without = 0.0
+    for model, used in taken.items():
+        price = prices.models.get(model)
+        if price is None:
+            yield f"cost        unknown: {prices.name} has no price of {model}"
+            return
+        fresh = used.input_tokens - used.cached_tokens - used.written_tokens
+        with_cache += price.cost(
+            fresh, used.cached_tokens, used.written_tokens, used.output_tokens
+        )
+        without += price.cost(used.input_tokens, 0, 0, used.output_tokens)
+    yield (
+        f"cost        about {money(without, prices.currency)}, or "
+        f"{money(with_cache, prices.currency)} with those from the cache"
+    )
+    yield f"            by {prices.name}; reasoning and requests sent again not counted"
 
 
 def _show_hashes(design: Design, planned: Sequence[Case]) -> None:

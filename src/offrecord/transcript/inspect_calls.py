@@ -44,6 +44,10 @@ class Call(NamedTuple):
     frame: Frame
     row: dict[str, Any]
     """Columns of `TRANSCRIPT_SCHEMA`, as far as the call alone knows them."""
+    written: int | None
+    """Input tokens written to a cache."""
+    cost: float | None
+    """By the prices that Inspect was given."""
     record: dict[str, Any]
     """What an export set beside the call: it was made from a record, not by a call."""
 
@@ -72,7 +76,15 @@ def read_call(event: ModelEvent) -> Call | None:
         **_used(event),
     }
     beside = carried.get(RECORD_KEY, {})
-    return Call(stamp, frame, row, {k: v for k, v in beside.items() if k in RECORDED})
+    usage = event.output.usage
+    return Call(
+        stamp,
+        frame,
+        row,
+        written=usage.input_tokens_cache_write if usage else None,
+        cost=usage.total_cost if usage else None,
+        record={k: v for k, v in beside.items() if k in RECORDED},
+    )
 
 
 def _named(stamp: Stamp, frame: Frame) -> dict[str, Any]:

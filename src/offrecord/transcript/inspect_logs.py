@@ -34,6 +34,7 @@ from offrecord.transcript.attempts import Attempts
 from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
+from offrecord.transcript.usage import Bills
 
 TASK: Final = "offrecord/debate"
 
@@ -55,6 +56,7 @@ class _Gathering:
     leaning: dict[str, str] = field(default_factory=dict)
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
     attempts: Attempts = field(default_factory=Attempts)
+    bills: Bills = field(default_factory=Bills)
     seen: set[str] = field(default_factory=set)
     """Sample uuids; a retried log holds the samples of the one before it again."""
     logs: int = 0
@@ -166,12 +168,16 @@ def _read_sample(
 
 
 def _ended(sample: EvalSample) -> str | None:
-    """Why a debate ended by itself; nothing if it was interrupted."""
+    """Why a debate ended by itself; nothing if it was interrupted.
+
+    Inspect never holds a run again that a limit has stopped: it is what it is.
+    """
     for event in reversed(sample.events):
         if isinstance(event, InfoEvent) and event.source == SOURCE:
             data: Any = event.data
             return str(Ended(data[ENDED_KEY]))
-    return None
+    limit = f"{sample.limit.type}_limit" if sample.limit else None
+    return limit if limit in set(Ended) else None
 
 
 def _check_asked(gathering: _Gathering, meta: Mapping[str, Any]) -> None:
@@ -209,6 +215,8 @@ def _rows(
     for tries in calls.values():
         *_, last = tries
         within = sum(call.row["transport_retries"] for call in tries)
+        for call in tries:
+            gathering.bills.add(call.row["agent_model"], call.written, call.cost)
         yield {
             **last.row,
             "study": gathering.study,
@@ -259,6 +267,7 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "instruments": gathering.instruments,
         "attempts": gathering.attempts.counts(),
         "logs": gathering.logs,
+        "bills": gathering.bills.sums(),
     }
 
 
