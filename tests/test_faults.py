@@ -6,19 +6,23 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import polars as pl
 import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai.model import get_model
 
 from offrecord import load_study
 from offrecord.records import Ended, Form, Status
 from offrecord.study import Study
+from offrecord.task import debate
+from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.schema import ROW_KEY
-from tests.fake_server import FakeServer, Respond, Wire
-from tests.faulty import EVERY, Faulty, Reply
+from tests.fake_server import FakeServer, Wire
+from tests.faulty import EVERY, KEPT, Faulty, Reply
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
@@ -45,19 +49,13 @@ class Held(NamedTuple):
     printed: str
 
 
-def held(
-    out: Path,
-    faulty: Faulty,
-    respond: Respond,
-    *words: str,
-    options: Sequence[str] = (),
-) -> Held:
-    with FakeServer(respond=respond) as server:
+def held(out: Path, faulty: Faulty, *words: str) -> Held:
+    with FakeServer(respond=faulty) as server:
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "offrecord", "run", *CELL, *words),
                 *("--model", "openai-api/faulty/model", "--out", str(out)),
-                *("--", *QUIET, *options),
+                *("--", *QUIET),
             ],
             env={**os.environ, **server.environment("faulty")},
             capture_output=True,
@@ -73,9 +71,8 @@ def held(
 @pytest.fixture(scope="module")
 def at_30_percent(tmp_path_factory: pytest.TempPathFactory) -> Held:
     out = tmp_path_factory.mktemp("faults") / "study"
-    words = ("--condition", "baseline", "--runs", "5", "--rounds", "3")
-    faulty = Faulty(0.3)
-    return held(out, faulty, faulty, *words)
+    words = ("--condition", "baseline", "--runs", "5", "--rounds", "2")
+    return held(out, Faulty(0.3), *words)
 
 
 def test_the_study_meets_every_kind_of_fault(at_30_percent: Held) -> None:
@@ -92,6 +89,16 @@ def test_every_good_reply_is_kept_word_for_word(at_30_percent: Held) -> None:
     for reply in good:
         row = (reply.prompt, reply.text, f"thought {reply.mark}", str(Status.OK))
         assert kept[row] == 1, reply
+
+
+def test_odd_letters_and_encodings_cost_no_word(at_30_percent: Held) -> None:
+    # Half a surrogate pair, which no file can hold, is gone; all else is as sent.
+    ends = {"utf-16": " \u00e0", "nul": " \x00", "lone surrogate": " "}
+    kept = set(at_30_percent.study.transcript.select("prompt_hash", "text").rows())
+    odd = [reply for reply in at_30_percent.faulty.sent if reply.fault in KEPT]
+    assert {reply.fault for reply in odd} == set(ends)
+    for reply in odd:
+        assert (reply.prompt, reply.text + ends[str(reply.fault)]) in kept
 
 
 def test_every_fault_has_its_status_and_costs_one_elicitation(
@@ -127,11 +134,11 @@ def test_a_turn_without_public_text_ends_its_run_and_no_other_reply_does(
     assert ends
     for run, ended, turn in runs.iter_rows():
         assert ended == [Ended.NO_PUBLIC_TEXT if run in ends else Ended.COMPLETED]
-        assert turn == ends.get(run, 6)
+        assert turn == ends.get(run, 4)
     # Whatever else failed, each turn begun has all of its outputs.
     assert set(rows.group_by("run", "turn").len()["len"]) == {6}
     # And what was not reached is missing, not left out.
-    assert at_30_percent.study.pairs.height == 10 * 6
+    assert at_30_percent.study.pairs.height == 10 * 4
 
 
 def test_nothing_off_the_record_enters_a_later_prompt_under_faults_and_retries(
@@ -173,8 +180,8 @@ def test_a_survey_of_another_schema_keeps_what_it_answers(at_30_percent: Held) -
 def test_retries_are_finite_and_counted_and_the_other_outputs_are_kept(
     tmp_path: Path,
 ) -> None:
-    # Every survey finds the service overloaded, for good. One try of Inspect's is three
-    # requests of the provider's client; --max-retries 1 makes two tries.
+    # Every survey finds the service overloaded, for good. Inspect tries twice, and in
+    # each of its tries the provider's client sends two requests.
     faulty = Faulty(0.0)
 
     def respond(body: dict[str, Any]) -> Wire:
@@ -182,18 +189,30 @@ def test_retries_are_finite_and_counted_and_the_other_outputs_are_kept(
         survey = "statement codes" in body["messages"][-1]["content"]
         return EVERY["overloaded"].send(Reply(body, "", "")) if survey else sent
 
-    words, options = ("--runs", "1", "--rounds", "1"), ("--max-retries", "1")
-    rows = held(
-        tmp_path / "s", faulty, respond, *words, options=options
-    ).study.transcript
+    with FakeServer(respond=respond) as server:
+        model = get_model(
+            "openai-api/fake/model",
+            base_url=server.url,
+            api_key="k",
+            memoize=False,
+            max_retries=1,
+        )
+        inspect_eval(
+            debate(rounds=1),
+            model=model,
+            max_retries=1,
+            log_dir=str(tmp_path),
+            display="none",
+        )
+    rows = import_inspect(tmp_path, "study").transcript
     assert rows.height == 2 * 6
     surveys = rows.filter(form=Form.SURVEY)
     assert set(surveys["status"]) == {Status.ERROR}
-    assert set(surveys["transport_retries"]) == {5}
+    assert set(surveys["transport_retries"]) == {3}
     others = rows.filter(form=Form.UTTERANCE)
     assert set(others["status"]) == {Status.OK}
     assert set(others["transport_retries"]) == {0}
-    assert len(faulty.sent) == surveys.height * 6 + others.height
+    assert len(faulty.sent) == surveys.height * 4 + others.height
     assert set(rows["ended"]) == {Ended.COMPLETED}
 
 
