@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ import pytest
 from offrecord.content.escapes import escaped
 from offrecord.estimating import Wanted, estimate_study, write_estimates
 from offrecord.estimating.card import score_card
+from offrecord.measures.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
 from offrecord.report.numbers import points
 from offrecord.report.page import drawings
 from offrecord.report.page.sections import EVIDENCE
@@ -21,7 +24,7 @@ from offrecord.reporting import Report, banners, report_study
 from offrecord.reporting.gather import gather
 from offrecord.study import Study, land, load_study
 from offrecord.transcript.llmagora import import_llmagora
-from offrecord.transcript.store import Imported
+from offrecord.transcript.store import Imported, write_table
 from tests.chromium import chromium, watched
 from tests.test_report_browser import (
     INJECTIONS,
@@ -106,14 +109,18 @@ def small(path: Path, rows: list[dict[str, Any]], **facts: Any) -> Study:
 
 def moved(**named: Any) -> list[dict[str, Any]]:
     """Two runs at baseline and two under alignment, which moves the public stance."""
+    baseline: dict[str, Any] = {}
+    pressed: dict[str, Any] = {"condition": "alignment-future", "kind": "alignment"}
+    other: dict[str, Any] = {"channel": "off_record", "text": "DO NOT SIGN - no."}
     rows = []
-    for run in ("a", "b"):
-        rows += both(
-            run, public="DO NOT SIGN - no.", other="DO NOT SIGN - no.", **named
-        )
-    pressed = {"condition": "alignment-future", "kind": "alignment", **named}
-    for run in ("c", "d"):
-        rows += both(run, public="SIGN - yes.", other="DO NOT SIGN - no.", **pressed)
+    for run, public, cell in (
+        ("a", "DO NOT SIGN - no.", baseline),
+        ("b", "DO NOT SIGN - no.", baseline),
+        ("c", "SIGN - yes.", pressed),
+        ("d", "SIGN - yes.", pressed),
+    ):
+        rows.append(row(run, text=public, **cell, **named))
+        rows.append(row(run, **other, **cell, **named))
     return rows
 
 
@@ -271,6 +278,40 @@ def test_without_a_baseline_the_page_claims_no_split(tmp_path: Path) -> None:
     assert page.tables["alpha under alignment"][1][1:4] == ["–", "–", "–"]
 
 
+def test_two_runs_a_cell_are_not_sold_as_a_finding(tmp_path: Path) -> None:
+    words = page_of(small(tmp_path / "s", moved(), rounds=1)).words
+    assert "by 100.0 [" in words
+    assert "4 runs do not tell any of this from chance" in words
+
+
+def test_the_spread_of_cosines_is_that_of_the_pairs(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved())
+    side = {"attempt": 1, "turn": 1, "agent": "alpha", "form": "utterance", "draw": 0}
+    pairs = [
+        {
+            "pairing": "channels",
+            **{f"left_{k}": v for k, v in {**side, "run": run}.items()},
+            **{f"right_{k}": v for k, v in {**side, "run": run}.items()},
+            "left_channel": "public",
+            "right_channel": "off_record",
+            "cosine": cosine,
+            "variant": "clean",
+            "model": "e",
+        }
+        for run, cosine in (("c", 0.2), ("d", 0.6), ("a", None), ("b", 0.5))
+    ]
+    table = pl.DataFrame(pairs, schema=SIMILARITY_SCHEMA)
+    write_table(study.path / SIMILARITY_FILE, table)
+    page = page_of(study)
+    assert "a mean cosine of 0.500 under baseline, 0.400 under alignment" in page.words
+    stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
+    cosine = {row["condition"]: row for row in stored["views"]["cosine"]}
+    # Between 0.2 and 0.6: the fifth part of a hundred is 0.2 + 0.05 x 0.4.
+    assert cosine["alignment-future"]["q05"] == pytest.approx(0.22)
+    assert cosine["alignment-future"]["q50"] == pytest.approx(0.4)
+    assert (cosine["baseline"]["pairs"], cosine["baseline"]["missing"]) == (1, 1)
+
+
 def test_missing_stances_are_missing_on_the_page(tmp_path: Path) -> None:
     rows = moved()
     rows[-1] |= {"text": "I would rather not say.", "status": "ok"}
@@ -393,4 +434,39 @@ def test_hostile_names_appear_as_text_and_run_nothing(
     for case in INJECTIONS:
         kept = "".join(c if c in "\n\t" else escaped(c) for c in case["input"])
         assert kept in told, case["id"]
+    assert watch.quiet, watch
+
+
+def test_the_report_of_a_run_study_shows_prompts_items_and_turns(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    study = tmp_path / "demo"
+    for words in (
+        (
+            *("run", "--model", "simulated/paper", "--scenario", "promotion"),
+            *("--condition", "baseline", "--condition", "alignment-future"),
+            *("--runs", "2", "--rounds", "2", "--out", str(study)),
+            *("--", "--display", "none"),
+        ),
+        ("measure", str(study), "--measures", "survey"),
+        ("report", str(study)),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "offrecord", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    page, watch = _opened(chromium, study / "report.html")
+    told = page.locator("main").text_content() or ""
+    assert "Simulated agents with planted answers" in told
+    assert "My counterpart has named considerations that carry real weight." in told
+    prompts = page.locator("#design details pre").all_text_contents()
+    # Two cells, two agents, two channels; public and off the record differ.
+    assert len(prompts) == 8
+    assert len(set(prompts)) == 8
+    run = pl.read_parquet(study / "transcripts.parquet")["run"][0]
+    page.evaluate("run => { location.hash = `#run=${run}&turn=beta-2` }", run)
+    page.wait_for_selector("#tx-reader .tx-text")
     assert watch.quiet, watch

@@ -92,7 +92,26 @@ def headline(found: Findings) -> str:
         f"by {told['pressure']} points toward the partner's side: {told['conversion']} "
         "of them hold off the record too (conversion), "
         f"{told['audience_effect']} appear only in public (audience effect)."
+        + _doubt(split["pressure",], split["audience_effect",])
     )
+
+
+def _doubt(pressure: Row, audience: Row) -> str:
+    """What the intervals leave open, in words."""
+    if not _open(pressure) and not _open(audience):
+        return ""
+    if _open(pressure) and _open(audience):
+        return (
+            f" Both intervals hold zero: {pressure['runs']} runs do not tell any of "
+            "this from chance."
+        )
+    name = "pressure" if _open(pressure) else "the audience effect"
+    return f" The interval of {name} holds zero: it may be chance."
+
+
+def _open(row: Row) -> bool:
+    """Whether no movement at all is within the interval, or there is none."""
+    return row["low"] is None or row["low"] <= 0 <= row["high"]
 
 
 def _blocks(found: Findings) -> Iterator[Block]:
