@@ -51,6 +51,7 @@ BESIDE = {
 ADAPTERS = {
     "protocol.dataset",
     "protocol.models",
+    "protocol.shield",
     "protocol.solver",
     "transcript.inspect_calls",
     "transcript.inspect_logs",

@@ -26,7 +26,7 @@ from offrecord.study import Study
 from offrecord.transcript.folder import locked
 
 QUIET: Final = ("--display", "none")
-ASKED: Final = {
+ASKED: Final[dict[str, Any]] = {
     "models": ("simulated/paper", "simulated/null"),
     "scenarios": ("promotion",),
     "conditions": ("baseline", "alignment-future"),
@@ -133,6 +133,15 @@ def test_a_run_without_shard_adds_what_shards_left(
     assert (finished.ended, finished.planned) == (8, 8)
     assert held_in(out / "logs" / WHOLE.folder) == 4
     assert everything(finished.study) == everything(whole)
+
+
+def test_shards_of_a_study_that_one_machine_began_hold_what_it_lacks(
+    whole: Study, tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    shutil.copytree(whole.path, out)
+    assert [hold(out, Part(number, 2)) for number in (1, 2)] == [ShardHeld(4, 4)] * 2
+    assert len(list((out / "logs").rglob("*.eval"))) == len(ASKED["models"])
 
 
 def test_another_number_of_shards_and_more_runs_hold_only_what_is_missing(

@@ -20,7 +20,8 @@ def study_prompts(study: Study) -> Prompts:
     """The prompts of a study: a title and the text of each.
 
     Those of a run study are rendered anew, and only if every content file is still the
-    one that was recorded; those of an import are as they came with it.
+    one that was recorded: each agent's first turn, with a stand-in for what it has
+    heard. Those of an import are as they came with it.
     """
     if (study.path / PROMPTS_FILE).is_file():
         return _imported(read_json(study.path / PROMPTS_FILE))
@@ -29,13 +30,15 @@ def study_prompts(study: Study) -> Prompts:
     design = study.design
     shown: Prompts = []
     for case in cases(design):
+        first: dict[tuple[str, str], str] = {}
         for request in sample_requests(sample_script(design, case)):
             stamp = request.stamp
-            if stamp.turn == 1 and stamp.draw == 0 and stamp.form == Form.UTTERANCE:
-                channel = stamp.channel.replace("_", " ")
+            if stamp.form == Form.UTTERANCE:
                 parts = [f"[{who}]\n{text}" for who, text in request.messages]
-                title = f"{case.id}: {stamp.agent}, {channel}"
-                shown.append((title, "\n\n".join(parts)))
+                first.setdefault((stamp.agent, stamp.channel), "\n\n".join(parts))
+        for (agent, channel), text in first.items():
+            title = f"{case.id}: first turn of {agent}, {channel.replace('_', ' ')}"
+            shown.append((title, text))
     return shown
 
 
