@@ -9,6 +9,8 @@ from inspect_ai.model import Model, get_model
 from rich.errors import MarkupError
 from rich.text import Text
 
+from offrecord.content.secrets import redacted
+from offrecord.protocol.shield import shielded
 from offrecord.records import OffrecordError
 
 
@@ -24,7 +26,7 @@ def open_model(name: str, what: str = "model") -> Model:
     """
     dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
     try:
-        return get_model(name)
+        return shielded(get_model(name))
     except OffrecordError:
         raise
     except Exception as error:  # each provider has its own
@@ -36,4 +38,4 @@ def plain_error(error: Exception) -> str:
     text = str(error) or type(error).__name__
     with suppress(MarkupError):
         text = Text.from_markup(text).plain
-    return " ".join(text.split())
+    return redacted(" ".join(text.split()))

@@ -40,6 +40,7 @@ from offrecord.protocol.debate import (
 )
 from offrecord.protocol.design import Case
 from offrecord.protocol.prompts import find_protocol
+from offrecord.protocol.shield import shielded
 from offrecord.protocol.silence import Silence
 from offrecord.records import FRAME_KEY, STAMP_KEY, Cell, OffrecordError, Role
 from offrecord.scenarios.load import load_scenario
@@ -150,9 +151,9 @@ def cell_of(
 def models_of(scenario: Scenario) -> dict[str, Model]:
     """Each agent's model: the eval's, or the role's for the partner."""
     return {
-        agent.id: get_model(role="partner")
-        if agent.role is Role.PARTNER
-        else get_model()
+        agent.id: shielded(
+            get_model(role="partner") if agent.role is Role.PARTNER else get_model()
+        )
         for agent in scenario.agents
     }
 

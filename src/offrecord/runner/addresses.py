@@ -12,6 +12,7 @@ from typing import Any
 import fsspec
 
 from offrecord.records import OffrecordError
+from offrecord.runner.options import refuse_secret
 from offrecord.transcript.store import write_bytes
 
 
@@ -25,7 +26,11 @@ def local_root(root: str) -> str:
 
     Args:
         root: A folder, `file://` and a folder, or an address.
+
+    Raises:
+        OffrecordError: If the address holds a secret: it is written into the study.
     """
+    refuse_secret("the address of the logs", root)
     if is_remote(root):
         return root.rstrip("/")
     return str(Path(root.removeprefix("file://")).resolve())

@@ -10,12 +10,21 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import dotenv
 
 from offrecord.content import data_folder, read_document
+from offrecord.content.files import read_file
+from offrecord.content.secrets import is_secret_name, is_secret_value
 from offrecord.records import OffrecordError
 
-_SHORTEST_SECRET = 8  # characters; a shorter environment value would match by chance
+_INSPECT: Final = "INSPECT_EVAL_"
+_BASE: Final = re.compile(r"(?:BASE_?URL|API_?BASE|ENDPOINT)$")
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_LARGEST: Final = 1_000_000  # bytes of a file of options
 
 
 @cache
@@ -68,30 +77,61 @@ def split_options(options: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, .
 
 
 def refuse_secrets(options: Sequence[str]) -> None:
-    """Refuse options that hold what looks like a secret.
+    """Refuse options that hold what looks like a secret, also in files they name.
+
+    Inspect's own variables of the environment (`INSPECT_EVAL_...`) are options too, and
+    it logs the base URLs that it finds there.
 
     Raises:
         OffrecordError: Naming the option, never the value.
     """
-    patterns = {name: re.compile(text) for name, text in _known()["secrets"].items()}
-    planted = [
-        value
-        for name, value in os.environ.items()
-        if patterns["environment"].search(name) and len(value) >= _SHORTEST_SECRET
-    ]
+    dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
     for group in _groups(options):
-        text = " ".join(group)
-        value = text.removeprefix(_name(group)).lstrip("= ")
-        if (
-            patterns["names"].search(text)
-            or patterns["values"].search(value)
-            or any(
-                patterns["urls"].search(part)
-                for part in re.split(r"[\s,]|(?<=\w)=", value)
-            )
-            or any(secret in value for secret in planted)
-        ):
-            raise OffrecordError(
-                f"{_name(group)} holds what looks like a secret, and Inspect would log "
-                "it: put keys into the environment (such as OPENAI_API_KEY)"
-            )
+        name = _name(group)
+        value = " ".join(group).removeprefix(name).lstrip("= ")
+        if _is_secret(name, value):
+            raise _refused(name)
+        if name in _known()["files"] and _is_secret(name, _content(name, value)):
+            raise _refused(f"the file of {name}")
+    for name, value in sorted(os.environ.items()):
+        if name.startswith(_INSPECT) and _is_secret("", value):
+            raise _refused(f"the environment's {name}")
+        if _BASE.search(name) and is_secret_value(value):
+            raise _refused(f"the environment's {name}")
+
+
+def refuse_secret(what: str, value: str) -> None:
+    """Refuse a name or an address that holds what looks like a secret.
+
+    Args:
+        what: What it is, for the message.
+        value: The name or the address.
+
+    Raises:
+        OffrecordError: Naming what it is, never the value.
+    """
+    if is_secret_value(value):
+        raise _refused(what)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    plain = unquote(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), value))
+    return any(
+        is_secret_name(one) or is_secret_value(one)
+        for one in (f"{name.lstrip('-')}={value}", plain)
+    )
+
+
+def _content(name: str, path: str) -> str:
+    """The text of a file that an option names, for the look at it alone."""
+    try:
+        return read_file(Path(path), _LARGEST).decode(errors="replace")
+    except OSError:
+        raise OffrecordError(f"{name} {path}: no such file") from None
+
+
+def _refused(what: str) -> OffrecordError:
+    return OffrecordError(
+        f"{what} holds what looks like a secret, and Inspect would log it: put keys "
+        "into the environment (such as OPENAI_API_KEY)"
+    )

@@ -10,6 +10,7 @@ from typing import Final
 
 from offrecord.protocol.design import Design
 from offrecord.protocol.models import open_model
+from offrecord.runner.options import refuse_secret
 
 _SHAPING: Final = ("-M", "--model-base-url", "--model-config")
 """Options without which a model may not open, and which only Inspect can read."""
@@ -29,4 +30,5 @@ def open_models(design: Design, options: Sequence[str]) -> None:
     if any(option.partition("=")[0] in _SHAPING for option in options):
         return
     for name in dict.fromkeys((*design.models, *design.roles.values())):
-        open_model(name)
+        model = open_model(name)
+        refuse_secret(f"the base URL of {name}", str(model.api.base_url or ""))

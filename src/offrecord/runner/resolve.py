@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from offrecord.protocol.design import Design, cases, read_design
+from offrecord.protocol.design import Design, cases, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError
 from offrecord.replays import replay_content, replayed_runs
-from offrecord.runner.options import refuse_secrets, split_options
+from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
 from offrecord.study import Study, load_study
 from offrecord.transcript.folder import (
     DESIGN_FILE,
@@ -84,6 +84,7 @@ def design_over(
 def _checked(design: Design) -> Design:
     """A design whose recorded options are as harmless as those given after `--`."""
     refuse_secrets(design.options)
+    refuse_secret("the design", write_design(design))
     _, operating = split_options(design.options)
     if operating:
         raise OffrecordError(
