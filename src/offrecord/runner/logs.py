@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -9,8 +10,8 @@ import click
 from inspect_ai.log import read_eval_log
 
 from offrecord.records import OffrecordError
-from offrecord.transcript.folder import LOGS_FOLDER
-from offrecord.transcript.store import TRANSCRIPT_FILE, read_transcript
+from offrecord.transcript.folder import DESIGN_FILE, LOGS_FOLDER
+from offrecord.transcript.store import STUDY_FILE, TRANSCRIPT_FILE, read_transcript
 
 _ASIDE: Final = ".unreadable"
 
@@ -34,6 +35,20 @@ def refuse_lost_logs(out: Path) -> None:
                 f"{path}: {why}, and its runs would be held again and their record "
                 "lost: restore it, or make a new study"
             )
+
+
+def forget_begun(out: Path) -> None:
+    """Leave nothing of a study whose first call asked nothing, so it can begin anew.
+
+    Args:
+        out: The study's folder. Logs that were set aside in it keep it as it is.
+    """
+    logs = out / LOGS_FOLDER
+    held = [*logs.rglob("*.eval"), *logs.rglob(f"*.eval{_ASIDE}")]
+    if not held:
+        shutil.rmtree(logs, ignore_errors=True)  # Inspect's notes on its eval set
+        for name in (DESIGN_FILE, STUDY_FILE):
+            (out / name).unlink(missing_ok=True)
 
 
 def set_aside_torn(logs: Path) -> None:

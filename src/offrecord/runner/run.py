@@ -11,7 +11,7 @@ import click
 from offrecord.protocol.part import WHOLE
 from offrecord.records import OffrecordError
 from offrecord.runner.evalset import eval_set
-from offrecord.runner.logs import refuse_lost_logs
+from offrecord.runner.logs import forget_begun, refuse_lost_logs
 from offrecord.runner.preflight import open_models
 from offrecord.runner.resolve import (
     announcement,
@@ -29,7 +29,6 @@ from offrecord.transcript.folder import (
 )
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.store import (
-    STUDY_FILE,
     refuse_gone,
 )
 
@@ -97,9 +96,8 @@ def _run_alone(
         )
         refuse_gone(out)
         if not logs.is_dir() or not any(logs.rglob("*.eval")):
-            if not begun:  # nothing was asked: leave nothing behind
-                for name in (DESIGN_FILE, STUDY_FILE):
-                    (out / name).unlink(missing_ok=True)
+            if not begun:
+                forget_begun(out)
             raise OffrecordError(
                 f"no debate came back (inspect eval-set ended with code {code}): see "
                 "its message above"
