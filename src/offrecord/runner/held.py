@@ -44,12 +44,13 @@ def read_held(root: str, plan: str) -> Held:
     for log in _logs(root):
         try:
             head = read_eval_log(log, header_only=True)
-            theirs = str(head.eval.task_args.get("part", ""))
+            theirs = str(head.eval.task_args.get("part") or "")
             if head.eval.task != TASK or (theirs != plan and same_plan(theirs, plan)):
                 continue
-            runs = set(held_runs(head.eval.model, _whole(log), part=bool(theirs)))
+            samples = list(_whole(log))
         except Exception:  # what cannot be read holds nothing; the import names it
             continue
+        runs = held_runs(head.eval.model, samples, part=bool(theirs))
         (own if theirs == plan else elsewhere).update(runs)
     return Held(frozenset(own), frozenset(elsewhere - own))
 
