@@ -281,7 +281,7 @@ def test_without_a_baseline_the_page_claims_no_split(tmp_path: Path) -> None:
 def test_two_runs_a_cell_are_not_sold_as_a_finding(tmp_path: Path) -> None:
     words = page_of(small(tmp_path / "s", moved(), rounds=1)).words
     assert "by 100.0 [" in words
-    assert "4 runs do not tell any of this from chance" in words
+    assert "4 runs do not tell this movement from none" in words
 
 
 def test_the_spread_of_cosines_is_that_of_the_pairs(tmp_path: Path) -> None:

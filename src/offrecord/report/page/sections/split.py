@@ -102,11 +102,11 @@ def _doubt(pressure: Row, audience: Row) -> str:
         return ""
     if _open(pressure) and _open(audience):
         return (
-            f" Both intervals hold zero: {pressure['runs']} runs do not tell any of "
-            "this from chance."
+            f" Both intervals hold zero: {pressure['runs']} runs do not tell this "
+            "movement from none."
         )
     name = "pressure" if _open(pressure) else "the audience effect"
-    return f" The interval of {name} holds zero: it may be chance."
+    return f" The interval of {name} holds zero: it may be none."
 
 
 def _open(row: Row) -> bool:
