@@ -80,7 +80,8 @@ def test_the_plan_says_what_a_provider_with_a_minimum_can_serve(tmp_path: Path) 
     planned = served(requests(), rule)
     expected = sum(t.cached for t in planned) / sum(t.input for t in planned)
     assert 0.3 < expected < 0.5
-    assert server.share == pytest.approx(expected, abs=0.05)
+    # Requests that start together seldom arrive together, and then share a little more.
+    assert expected - 0.03 <= server.share <= expected + 0.15
     assert all(hit == 0 or hit >= 1024 for _, hit in server.read)
     whole = sum(tokens for tokens, _ in server.read)
     assert sum(t.input for t in planned) == pytest.approx(whole, rel=0.03)

@@ -204,8 +204,8 @@ def _token_lines(taken: Mapping[str, Volume]) -> Iterator[str]:
         by_rule[rule] = by_rule.get(rule, Volume()) + volume
     for rule, volume in by_rule.items():
         yield (
-            f"from cache  up to {_percent(volume.cached_tokens, volume.input_tokens)} "
-            f"of them, where a prefix cache works in {rule}"
+            f"from cache  about {_percent(volume.cached_tokens, volume.input_tokens)} "
+            f"of them, where a prefix cache serves {rule}"
         )
     yield f"tokens out  about {total.output_tokens:,}, reasoning not counted"
 
