@@ -33,7 +33,8 @@ def read_file(path: Path, most: int) -> bytes:
                 raise OffrecordError(f"{path}: not a plain file")
             if found.st_size > most:
                 raise OffrecordError(f"{path}: larger than {most:,} bytes")
-            return file.read(most)
+            # Not `read(most)`, which sets that much memory aside first.
+            return file.read(found.st_size)
     except FileNotFoundError:
         raise
     except OSError as error:
