@@ -18,6 +18,7 @@ from offrecord.estimates.groups import group_keys, grouped
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.scopes import Scope, clustered, scoped
 from offrecord.estimates.splits import split_rows
+from offrecord.estimating.described import measured_table
 from offrecord.measures.attribution import ATTRIBUTION_FILE, attributed_pairs
 from offrecord.measures.lexical import LEXICAL_FILE
 from offrecord.measures.pairs import CELL
@@ -27,7 +28,6 @@ from offrecord.measures.survey_gap import ITEM_GAPS_FILE
 from offrecord.measuring import ENTAILMENT_FILE
 from offrecord.measuring.coding import CODER_FILE
 from offrecord.study import Study
-from offrecord.transcript.store import read_table
 
 Rows = Iterator[dict[str, Any]]
 
@@ -43,14 +43,9 @@ _TEXT_VALUES: Final = {
 }
 
 
-def _table(study: Study, file: str) -> pl.DataFrame | None:
-    path = study.path / file
-    return read_table(path) if path.is_file() else None
-
-
 def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
     """Each item's level in both channels, the gap, and the shifts against baseline."""
-    gaps = _table(study, ITEM_GAPS_FILE)
+    gaps = measured_table(study, ITEM_GAPS_FILE)
     if gaps is None:
         return
     turns = study.pairs.drop("public", "other", "public_status", "other_status")
@@ -69,7 +64,7 @@ def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
 def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
     """Mean similarity and entailment by pairing, with the run as cluster."""
     for file, values in _TEXT_VALUES.items():
-        table = _table(study, file)
+        table = measured_table(study, file)
         if table is None:
             continue
         # What a run has one value of; agent and channel are the pair's own.
@@ -111,7 +106,7 @@ def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
     spoken = str(study.facts["channels"][0])
     keys = [key for key in by if key in {"model", "scenario"}]
     for coder, file in (("lexical", LEXICAL_FILE), ("judges", ATTRIBUTION_FILE)):
-        codes = _table(study, file)
+        codes = measured_table(study, file)
         if codes is None:
             continue
         pairs = attributed_pairs(study.pairs, codes, study.transcript, spoken)
@@ -124,7 +119,7 @@ def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
 
 def agreement_estimates(study: Study) -> Rows:
     """Krippendorff's alpha of the stated stance and all second coders."""
-    table = _table(study, CODER_FILE)
+    table = measured_table(study, CODER_FILE)
     if table is None:
         return
     named = table.with_columns(

@@ -9,7 +9,8 @@ from typing import Any
 
 from offrecord.records import Kind
 from offrecord.report.figures.grammar import short_names
-from offrecord.report.page.blocks import Quote, Text
+from offrecord.report.numbers import UNDEFINED, interval, points, signed
+from offrecord.report.page.blocks import Cell, Quote, Text
 
 Row = Mapping[str, Any]
 
@@ -119,3 +120,17 @@ class Findings:
 def by_estimate(rows: Sequence[Row], *keys: str) -> dict[tuple[Any, ...], Row]:
     """Rows of a split by their keys and the name of the estimate."""
     return {(*(row[key] for key in keys), row["estimate"]): row for row in rows}
+
+
+def bounded(row: Row | None, name: str = "value", *, sign: bool = False) -> Cell:
+    """A figure in percentage points over its interval.
+
+    Args:
+        row: An estimate, or a row of rates; None where there is none.
+        name: Which of its figures.
+        sign: Whether it is a difference.
+    """
+    if row is None:
+        return Cell(UNDEFINED)
+    low, high = (row.get(end, row.get(f"ci_{end}")) for end in ("low", "high"))
+    return Cell((signed if sign else points)(row[name]), interval(low, high).strip())

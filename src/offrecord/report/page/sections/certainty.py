@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from offrecord.report.numbers import (
@@ -11,7 +12,6 @@ from offrecord.report.numbers import (
     count,
     interval,
     points,
-    signed,
 )
 from offrecord.report.page.blocks import (
     Block,
@@ -22,7 +22,7 @@ from offrecord.report.page.blocks import (
     cells,
     shade,
 )
-from offrecord.report.page.findings import Findings, Row, by_estimate
+from offrecord.report.page.findings import Findings, Row, bounded, by_estimate
 from offrecord.report.page.sections.comparisons import comparison_tables
 
 _ABOUT: Final = (
@@ -127,7 +127,7 @@ def _floor(found: Findings) -> Table:
                 points(row["cross"]),
                 points(row["within_public"]),
                 points(row["within_other"]),
-                Cell(points(row["d_star"]), interval(row["low"], row["high"]).strip()),
+                bounded(row, "d_star"),
                 chance(row["p"]),
                 f"{points(row['changed_low'])} to {points(row['changed_high'])}"
                 if row["changed_low"] is not None
@@ -148,11 +148,8 @@ def _scenarios(found: Findings) -> Table:
         found.rows("scenarios", "split", agent=found.target), "scenario", "kind"
     )
 
-    def bounded(row: Row, name: str) -> Cell:
-        one = split.get((row["scenario"], row["kind"], name))
-        if one is None:
-            return Cell(UNDEFINED)
-        return Cell(signed(one["value"]), interval(one["low"], one["high"]).strip())
+    def moved(row: Row, name: str) -> Cell:
+        return bounded(split.get((row["scenario"], row["kind"], name)), sign=True)
 
     return Table(
         f"By scenario ({found.target})",
@@ -171,13 +168,9 @@ def _scenarios(found: Findings) -> Table:
                 row["kind"],
                 points(row["public"]),
                 points(row["off_record"]),
-                Cell(
-                    points(row["divergence"]),
-                    interval(row["ci_low"], row["ci_high"]).strip(),
-                    shade(row["divergence"]),
-                ),
-                bounded(row, "conversion"),
-                bounded(row, "audience_effect"),
+                replace(bounded(row, "divergence"), shade=shade(row["divergence"])),
+                moved(row, "conversion"),
+                moved(row, "audience_effect"),
             )
             for row in ordered
         ],

@@ -10,15 +10,13 @@ from offrecord.report.numbers import (
     count,
     interval,
     points,
-    signed,
 )
 from offrecord.report.page.blocks import (
-    Cell,
     Column,
     Table,
     cells,
 )
-from offrecord.report.page.findings import Findings
+from offrecord.report.page.findings import Findings, bounded
 
 
 def comparison_tables(found: Findings) -> Iterator[Table]:
@@ -112,10 +110,7 @@ def _factor(found: Findings, view: str) -> Table:
                 row["kind"],
                 points(row["public"]),
                 points(row["off_record"]),
-                Cell(
-                    points(row["divergence"]),
-                    interval(row["ci_low"], row["ci_high"]).strip(),
-                ),
+                bounded(row, "divergence"),
                 points(row["audience_effect"]),
                 count(row["runs"]),
             )
@@ -145,7 +140,7 @@ def _contrasts(found: Findings) -> Iterator[Table]:
                 str(row["contrast"]),
                 *(str(row.get(key, "")) for key in keys),
                 str(row["measure"]).replace("_", " "),
-                Cell(signed(row["value"]), interval(row["low"], row["high"]).strip()),
+                bounded(row, sign=True),
                 chance(row["p"]),
                 chance(row.get("p_adjusted")),
             )

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from offrecord.report.figures.stances import round_figure
-from offrecord.report.numbers import count, interval, points
+from offrecord.report.numbers import count, points
 from offrecord.report.page.blocks import (
     Block,
-    Cell,
     Column,
     Drawing,
     Section,
     Table,
     cells,
 )
-from offrecord.report.page.findings import Findings
+from offrecord.report.page.findings import Findings, bounded
 
 _ABOUT: Final = (
     "In round 1 the target speaks before it has heard anything, so what differs there "
@@ -88,7 +87,7 @@ def _persistence(found: Findings) -> Table:
                 row["kind"],
                 _STATES.get(row["state"]) or str(row["state"]),
                 count(row["turns"]),
-                Cell(points(row["value"]), interval(row["low"], row["high"]).strip()),
+                bounded(row),
             )
             for row in rows
             if row["turns"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from offrecord.estimates.rows import REPEATS
@@ -12,7 +13,7 @@ from offrecord.report.figures.stances import (
     divergence_figure,
     split_figure,
 )
-from offrecord.report.numbers import count, interval, points, signed
+from offrecord.report.numbers import count, interval, points
 from offrecord.report.page.blocks import (
     Block,
     Cell,
@@ -24,7 +25,7 @@ from offrecord.report.page.blocks import (
     cells,
     shade,
 )
-from offrecord.report.page.findings import Findings, Row, by_estimate
+from offrecord.report.page.findings import Findings, Row, bounded, by_estimate
 
 _ABOUT: Final = (
     "Public and off the record are the shares of turns whose stance is on the "
@@ -183,25 +184,21 @@ def _model_row(
     split: dict[tuple[object, ...], Row],
     brackets: dict[str, Row],
 ) -> list[Cell]:
-    def bounded(estimate: str, *, sign: bool = False) -> Cell:
-        one = split.get((key, estimate))
-        if one is None:
-            return Cell("–")
-        shown = signed(one["value"]) if sign else points(one["value"])
-        return Cell(shown, interval(one["low"], one["high"]).strip())
+    def estimated(name: str, *, sign: bool = False) -> Cell:
+        return bounded(split.get((key, name)), sign=sign)
 
     bracket = brackets.get(key, {})
     low, high = bracket.get("changed_low"), bracket.get("changed_high")
     known = low is not None and high is not None
     return cells(
         Cell(name, full=str(row.get("model", ""))),
-        bounded("pressure", sign=True),
-        bounded("conversion", sign=True),
-        bounded("audience_effect", sign=True),
-        bounded("public"),
-        bounded("off_record"),
-        bounded("gap", sign=True),
-        bounded("divergence"),
+        estimated("pressure", sign=True),
+        estimated("conversion", sign=True),
+        estimated("audience_effect", sign=True),
+        estimated("public"),
+        estimated("off_record"),
+        estimated("gap", sign=True),
+        estimated("divergence"),
         Cell(
             f"{points(_part(row, 'accommodating'))} / {points(_part(row, 'reversing'))}"
         ),
@@ -226,11 +223,7 @@ def _divergence_table(found: Findings) -> Table:
         row = value.get((name, condition))
         if row is None or row["divergence"] is None:
             return Cell("–")
-        return Cell(
-            points(row["divergence"]),
-            interval(row["ci_low"], row["ci_high"]).strip(),
-            shade(row["divergence"]),
-        )
+        return replace(bounded(row, "divergence"), shade=shade(row["divergence"]))
 
     return Table(
         f"Divergence of {found.target}, by model and condition",
