@@ -87,7 +87,7 @@ def _design(study: Study, others: list[str]) -> list[tuple[str, str]]:
         ("outputs recorded", count(counts["rows"])),
         ("transport retries", _total(rows, "transport_retries")),
         ("input tokens", _total(rows, "input_tokens")),
-        ("of these from a cache", _total(rows, "cached_tokens")),
+        ("of these from a cache", _cached(rows)),
         ("output tokens", _total(rows, "output_tokens")),
         ("held", _dates(rows)),
         ("answered by", ", ".join(_levels(rows, "model_answered"))),
@@ -114,6 +114,13 @@ def _factors(rows: pl.DataFrame) -> list[str]:
 def _total(rows: pl.DataFrame, column: str) -> str:
     known = rows[column].drop_nulls()
     return count(int(known.sum())) if known.len() else ""
+
+
+def _cached(rows: pl.DataFrame) -> str:
+    """Input tokens from a cache, and their share where replies say so."""
+    said = rows.drop_nulls(["input_tokens", "cached_tokens"])
+    whole, cached = int(said["input_tokens"].sum()), int(said["cached_tokens"].sum())
+    return f"{count(cached)} ({100 * cached / whole:.1f} %)" if whole else ""
 
 
 def _dates(rows: pl.DataFrame) -> str:

@@ -198,15 +198,15 @@ def _token_lines(taken: Mapping[str, Volume]) -> Iterator[str]:
     """Tokens of all models, and what caches can serve of them, rule by rule."""
     total = sum(taken.values(), Volume())
     yield f"tokens in   about {total.input_tokens:,}, at 4 characters a token"
-    by_rule: dict[str, Volume] = {}
+    by_provider: dict[str, Volume] = {}
     for model, volume in taken.items():
-        rule = str(rule_of(model))
-        by_rule[rule] = by_rule.get(rule, Volume()) + volume
-    for rule, volume in by_rule.items():
-        yield (
-            f"from cache  about {_percent(volume.cached_tokens, volume.input_tokens)} "
-            f"of them, where a prefix cache serves {rule}"
-        )
+        rule, provider = rule_of(model), model.partition("/")[0]
+        known = "" if provider in rule.providers else ", assumed"
+        cached = f"{provider}{known}: {rule}"
+        by_provider[cached] = by_provider.get(cached, Volume()) + volume
+    for cached, volume in by_provider.items():
+        share = _percent(volume.cached_tokens, volume.input_tokens)
+        yield f"from cache  about {share} of them ({cached})"
     yield f"tokens out  about {total.output_tokens:,}, reasoning not counted"
 
 

@@ -38,11 +38,9 @@ class Rule(BaseModel):
     """Whether writing to the cache has a price of its own."""
 
     def __str__(self) -> str:
-        steps = (
-            "whole messages" if self.step == "message" else f"steps of {self.step:,}"
-        )
-        least = f" from {self.minimum:,} tokens on" if self.minimum else ""
-        return f"{steps}{least}"
+        whole = self.step == "message"
+        steps = "whole messages" if whole else f"steps of {self.step} tokens"
+        return f"{steps} from {self.minimum:,} on" if self.minimum else steps
 
 
 class _Rules(BaseModel):
