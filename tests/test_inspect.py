@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -158,6 +160,16 @@ def test_changed_content_is_refused(finished: Path, tmp_path: Path) -> None:
     assert "protocol is now twin@1:" in done.stderr
 
 
+def debates_logged(logs: Path) -> int:
+    """How many debates stand in the logs of a study that is under way."""
+    found = 0
+    for log in logs.glob("*.eval"):
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(log) as archive:
+            names = archive.namelist()
+            found += sum(name.startswith("samples/") for name in names)
+    return found
+
+
 @pytest.mark.parametrize(
     "stop", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill"]
 )
@@ -170,15 +182,15 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
         *("--condition", "baseline", "--rounds", "2", "--runs", "6"),
         *("--model", "simulated/paper", "--model", "simulated/null"),
         *("--out", str(out), "--", "--display", "none"),
-        *("--max-samples", "1", "-M", "latency=0.3"),
+        *("--max-samples", "1", "--log-buffer", "1", "-M", "latency=0.3"),
     ]
     with subprocess.Popen(
         command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not list(out.glob("logs/*.eval")):
-            time.sleep(0.1)
-        time.sleep(3)  # into the second or third of six runs of each model
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not debates_logged(out / "logs"):
+            time.sleep(0.05)
+        time.sleep(0.2)  # into the next debate
         os.killpg(process.pid, stop)
         _, errors = process.communicate(timeout=60)
     if stop is signal.SIGINT:
