@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from offrecord.report.numbers import count
 from offrecord.runner.prices import Prices
 
 LOGGED: Final = "the prices that Inspect was given"
@@ -105,19 +104,19 @@ def total_of(costs: Sequence[Cost]) -> str:
 def usage_line(used: Mapping[str, Any]) -> str:
     """One model's tokens in words, with how many replies they are of."""
     if not used["metered"]:
-        return f"{count(used['calls'])} requests, none of which reported its tokens"
+        return f"{used['calls']:,} requests, none of which reported its tokens"
     share = cached_share(used)
     if share is None:
         cached = "no reply says how many from a cache"
     else:
         cached = f"{100 * share:.1f} % from a cache"
         silent = used["metered"] - used["cache_metered"]
-        cached += f" ({count(silent)} replies do not say)" if silent else ""
+        cached += f" ({silent:,} replies do not say)" if silent else ""
     without = used["calls"] - used["metered"]
-    rest = f"; {count(without)} replies without their tokens" if without else ""
+    rest = f"; {without:,} replies without their tokens" if without else ""
     return (
-        f"{count(used['calls'])} requests, {count(used['input_tokens'])} tokens in "
-        f"({cached}), {count(used['output_tokens'])} out{rest}"
+        f"{used['calls']:,} requests, {used['input_tokens']:,} tokens in "
+        f"({cached}), {used['output_tokens']:,} out{rest}"
     )
 
 
