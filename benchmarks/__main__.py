@@ -20,6 +20,7 @@ from benchmarks import (
     prefix_cache,
     recovery,
     report,
+    scale,
     shards,
     similarity,
     tests_size,
@@ -40,6 +41,7 @@ def main() -> None:
         "similarity",
         "shards",
         "report",
+        "scale",
         "faults",
         "interruption",
     )
@@ -57,6 +59,7 @@ def main() -> None:
         "similarity": similarity.run,
         "shards": shards.run,
         "report": report.run,
+        "scale": scale.run,
         "faults": partial(faults.run, given.seed),
         "interruption": partial(interruption.run, given.seed),
     }

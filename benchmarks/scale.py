@@ -1,0 +1,275 @@
+"""Time and memory of every stage after the calls, on 600, 6,000 and 60,000 runs.
+
+The runs are debates of the simulated population, held in this process and written
+straight to the table; the larger sets repeat the held ones under new run ids, each with
+words of its own, so that nothing is read once for many. Each stage is a process of its
+own: its processor time, libraries left out, and its peak memory, libraries included.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from benchmarks import Figure
+from benchmarks.importing import _peak as peak
+
+if TYPE_CHECKING:
+    from offrecord.protocol.debate import Debate, Script
+    from tests.simulation import Simulation
+
+SIZES: Final = (600, 6_000, 60_000)
+HELD: Final = 4
+"""Runs of each of the 150 cells that are held; the others repeat these."""
+
+_MEASURES: Final = ("stance", "survey", "attribution", "markers")
+
+
+def run(sizes: Sequence[int] = SIZES) -> Iterator[Figure]:
+    """A line per stage and size, then each stage's slope and peak."""
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(made)
+        _child("hold", root)
+        seen = {
+            stage: [_child(stage, root, size) for size in sizes] for stage in STAGES
+        }
+        yield Figure("bytes of the largest transcript", f"{_bytes(root):.0f} MB")
+    for stage, costs in seen.items():
+        for size, (seconds, megabytes) in zip(sizes, costs, strict=True):
+            each = 1000 * seconds / size
+            yield Figure(
+                f"{stage} {size:,} runs",
+                f"{seconds:.1f} s, {each:.2f} s per 1,000; {megabytes:,.0f} MB",
+            )
+        if len(sizes) > 1:
+            slope = _slope(sizes, [seconds for seconds, _ in costs])
+            yield Figure(f"{stage}: slope", f"{slope:.2f}", "at most 1.1")
+    most = max(megabytes for costs in seen.values() for _, megabytes in costs)
+    yield Figure("peak memory of any stage", f"{most:,.0f} MB", "at most 8,000 MB")
+
+
+def _slope(sizes: Sequence[int], seconds: Sequence[float]) -> float:
+    """Of log time on log runs, by least squares: 1 where time is linear in runs."""
+    x, y = [math.log(size) for size in sizes], [math.log(time) for time in seconds]
+    middle = sum(x) / len(x)
+    across = sum((a - middle) * b for a, b in zip(x, y, strict=True))
+    return across / sum((a - middle) ** 2 for a in x)
+
+
+def _bytes(root: Path) -> float:
+    return max(p.stat().st_size for p in root.glob("*/transcripts.parquet")) / 1e6
+
+
+def _child(stage: str, root: Path, size: int = 0) -> tuple[float, float]:
+    """Seconds of the processor and megabytes at most of one stage."""
+    # Libraries of the stages are loaded in the child alone: its peak is its own.
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.scale", stage, str(root), str(size)],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    seconds, megabytes = json.loads(done.stdout.splitlines()[-1])
+    return seconds, megabytes
+
+
+def hold(root: Path, size: int = 0) -> Callable[[], object]:
+    """Hold the debates and keep their rows and their facts."""
+    del size
+    import anyio
+
+    from benchmarks.recovery import paper_models
+    from offrecord.protocol.design import Design
+    from tests.simulation import Simulation
+
+    simulation = Simulation(paper_models(), Design(runs=HELD))
+
+    def work() -> None:
+        rows, facts = anyio.run(_held, simulation)
+        rows.write_parquet(root / "held.parquet")
+        (root / "facts.json").write_text(json.dumps(facts))
+
+    return work
+
+
+async def _held(simulation: Simulation) -> tuple[pl.DataFrame, dict[str, Any]]:
+    from offrecord.protocol.dataset import METADATA_KEY, debate_dataset
+    from offrecord.protocol.debate import Reply, Request, hold_debate
+    from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+
+    async def answer(request: Request) -> Reply:
+        population = simulation.populations[request.stamp.cell.model]
+        said = population.answer(request.stamp, request.frame, request.messages)
+        return Reply(text=said.text, stop_reason=said.stop_reason, error=said.error)
+
+    keying = {}
+    for sample in debate_dataset(simulation.design):
+        asked = (sample.metadata or {})[METADATA_KEY]
+        keying[asked["scenario"]] = asked["keying"]
+    rows, instruments = list[dict[str, Any]](), {}
+    for script in simulation.scripts:
+        scale = script.scenario.instrument
+        instruments[scale.stamp] = {
+            "items": [item.id for item in scale.items],
+            "low": scale.low,
+            "high": scale.high,
+            **keying[script.scenario.id],
+        }
+        for repeat in range(1, HELD + 1):
+            fixed = replace(script, repeat=repeat, seed=1)
+            rows += _rows(fixed, await hold_debate(fixed, answer))
+    facts = {
+        "study": "scale",
+        "source": "inspect",
+        "rounds": simulation.design.rounds,
+        "shadows": simulation.design.shadows,
+        "channels": list(simulation.design.channels),
+        "instruments": instruments,
+    }
+    return pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA), facts
+
+
+def _rows(script: Script, debate: Debate) -> Iterator[dict[str, Any]]:
+    """Every output of a debate, as the importer of live logs would have it."""
+    cell = script.cell
+    for request, reply in debate.outputs:
+        stamp, frame = request.stamp, request.frame
+        survey = stamp.form == "survey"
+        yield {
+            "study": "scale",
+            **cell.as_dict(),
+            "factors": "{}",
+            "run": cell.run(script.repeat),
+            "repeat": script.repeat,
+            "round": stamp.round,
+            "turn": stamp.turn,
+            "agent": stamp.agent,
+            "agent_model": cell.model,
+            "role": str(frame.role),
+            "side": frame.side,
+            "partner_side": frame.partner_side,
+            "labels": list(frame.labels),
+            "channel": stamp.channel,
+            "audience": list(request.channel.audience),
+            "form": str(stamp.form),
+            "instrument": script.scenario.instrument.stamp if survey else None,
+            "draw": stamp.draw,
+            "attempt": 1,
+            "ended": str(debate.ended),
+            "transport_retries": 0,
+            "text": reply.text,
+            "status": str(reply.status),
+            "stop_reason": reply.stop_reason,
+            "structured": False,
+            "constrained": False,
+            "prompt_hash": request.prompt_hash,
+            "history_hash": request.history_hash,
+            "provider": "simulated",
+            "model_answered": cell.model,
+            "settings": "{}",
+            "input_tokens": sum(len(text) for _, text in request.messages) // 4,
+            "output_tokens": len(reply.text) // 4,
+            "seconds": 0.0,
+            "uuid": cell.run(script.repeat),
+            "log": "logs/held.eval",
+        }
+
+
+def _repeated(held: pl.DataFrame, copies: int) -> pl.DataFrame:
+    """The held runs so many times over, no two utterances alike."""
+    said = pl.col("form") == "utterance"
+    parts = []
+    for copy in range(copies):
+        run_id = (pl.col("run") + f"-{copy}").hash(seed=0).cast(pl.String)
+        own = pl.when(said & (pl.col("text") != "")).then(
+            pl.col("text") + f"\nThis is copy {copy} of it."
+        )
+        part = held.with_columns(
+            run=run_id,
+            repeat=pl.col("repeat") + HELD * copy,
+            text=own.otherwise("text"),
+            uuid=run_id,
+        )
+        parts.append(part.cast(held.schema))
+    return pl.concat(parts)
+
+
+def landed(root: Path, size: int) -> Callable[[], object]:
+    """The end of every import: write the table, parse stances and surveys."""
+    from offrecord.study import land
+    from offrecord.transcript.store import Imported
+
+    held = pl.read_parquet(root / "held.parquet")
+    facts: Mapping[str, Any] = json.loads((root / "facts.json").read_text())
+    rows = _repeated(held, size // held["run"].n_unique())
+    attempts = dict.fromkeys(rows["run"].unique(maintain_order=True).to_list(), 1)
+    imported = Imported(
+        transcript=rows, facts={**facts, "attempts": attempts}, left_out=()
+    )
+    return lambda: land(root / str(size), imported)
+
+
+def measured(root: Path, size: int) -> Callable[[], object]:
+    """Every measure that needs no model."""
+    from offrecord.measuring import Means, measure_study
+    from offrecord.study import load_study
+
+    def work() -> None:
+        taken = measure_study(load_study(root / str(size)), _MEASURES, Means())
+        assert all(done.measured for done in taken), taken
+
+    return work
+
+
+def estimated(root: Path, size: int) -> Callable[[], object]:
+    """Every estimate, with the views of a report."""
+    from offrecord.estimating import Wanted, estimate_study, write_estimates
+    from offrecord.study import load_study
+
+    def work() -> None:
+        study = load_study(root / str(size))
+        write_estimates(study, estimate_study(study, Wanted()))
+
+    return work
+
+
+def reported(root: Path, size: int) -> Callable[[], object]:
+    """The page, from stored estimates."""
+    from offrecord.reporting import Report, report_study
+    from offrecord.study import load_study
+
+    return lambda: report_study(load_study(root / str(size)), Report())
+
+
+STAGES: Final = {
+    "import": landed,
+    "measure": measured,
+    "estimate": estimated,
+    "report": reported,
+}
+
+
+def main() -> None:
+    """One stage on one study: what `_child` calls."""
+    stage, root, size = sys.argv[1:]
+    work = {"hold": hold, **STAGES}[stage](Path(root), int(size))
+    start = time.process_time()
+    work()
+    print(json.dumps([time.process_time() - start, peak()]))
+
+
+if __name__ == "__main__":
+    main()
