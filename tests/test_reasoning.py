@@ -48,6 +48,33 @@ def test_all_after_a_tag_left_open_is_thought(opening: str, closing: str) -> Non
     assert "wonder" in reply.reasoning
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "thought"),
+    [
+        ("analysisWe may yield.assistantfinalI stay.", "I stay.", "We may yield."),
+        ("analysisWe may yield", "", "We may yield"),
+        ("```thinking\nI may yield\n```\nI stay.", "I stay.", "I may yield"),
+        ("I stay.\n~~~~ Scratchpad\nI may\n~~~~\n", "I stay.", "I may"),
+        ("```reasoning\nI may yield", "", "I may yield"),
+    ],
+)
+def test_thinking_without_the_usual_marks(text: str, said: str, thought: str) -> None:
+    reply = split_reasoning(text)
+    assert (reply.visible.strip(), reply.reasoning) == (said, thought)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Here:\n```json\n{"a1": 3}\n```\nand\n```\nplain\n```',
+        "analysis of the file says no; the assistant finally agreed",
+        "Analysis: weak. My assistant, final year, agrees.",
+    ],
+)
+def test_what_only_looks_like_thinking_is_said(text: str) -> None:
+    assert split_reasoning(text).visible == text
+
+
 def test_nested_blocks_leave_nothing_behind() -> None:
     reply = split_reasoning("<think>a <think>b</think> c</think>d")
     assert reply.visible == "d"

@@ -93,5 +93,6 @@ def _end_quietly() -> NoReturn:
 
 def _say(message: str) -> None:
     from offrecord.content.escapes import escaped
+    from offrecord.content.secrets import redacted
 
-    click.echo(f"offrecord: {escaped(' '.join(message.split()))}", err=True)
+    click.echo(f"offrecord: {escaped(redacted(' '.join(message.split())))}", err=True)

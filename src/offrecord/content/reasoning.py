@@ -25,9 +25,17 @@ class Reasoned:
     """Whether a block was still open at the end, so that the reply was cut in it."""
 
 
+_DOCUMENT: Final = read_document(data_folder("parsing") / "reasoning.yaml")
+REASONING_RULES: Final = _DOCUMENT.hash
+"""The hash of the list of marks, part of every parser's version."""
+
+
 def _compile() -> tuple[re.Pattern[str], tuple[re.Pattern[str], ...]]:
-    """All marks as one pattern, and the closing mark of each pair."""
-    front = read_document(data_folder("parsing") / "reasoning.yaml").front
+    """All marks as one pattern, and the closing mark of each pair.
+
+    A fence's end stands in no pattern of marks: it ends a fence and begins no thought.
+    """
+    front = _DOCUMENT.front
     pairs = [
         (rf"<\s*{re.escape(tag)}(?:\s[^<>]*)?(?<!/)>", rf"<\s*/\s*{re.escape(tag)}\s*>")
         for tag in front["tags"]
@@ -36,12 +44,16 @@ def _compile() -> tuple[re.Pattern[str], tuple[re.Pattern[str], ...]]:
         f"(?P<open{index}>{opening})|(?P<close{index}>{closing})"
         for index, (opening, closing) in enumerate(pairs)
     )
+    named = "|".join(front["fences"])
+    fence = rf"(?:^|(?<=\n))[ \t]*(?:```+|~~~+)[ \t]*(?:{named})[ \t]*(?=\n|\Z)"
+    marks += f"|(?P<open{len(pairs)}>{fence})"
+    pairs.append((fence, r"\n[ \t]*(?:```+|~~~+)[ \t]*(?=\n|\Z)"))
     closings = tuple(re.compile(closing, re.IGNORECASE) for _, closing in pairs)
     return re.compile(marks, re.IGNORECASE), closings
 
 
 _MARKS, _CLOSINGS = _compile()
-_MAYBE: Final = re.compile(r"[<\[◁]")
+_MAYBE: Final = re.compile(r"[<\[◁]|```|~~~|assistant|\A\s*analysis", re.IGNORECASE)
 
 
 def split_reasoning(text: str) -> Reasoned:

@@ -16,6 +16,7 @@ from typing import Final
 
 from offrecord.content.labels import LABEL_RULES, Found, LabelSet, label_set, plain_copy
 from offrecord.content.letters import fold, is_invisible
+from offrecord.content.reasoning import REASONING_RULES
 from offrecord.content.reply import LONGEST, said_and_thought
 from offrecord.measures.own_words import own_words
 from offrecord.measures.ownership import (
@@ -35,7 +36,8 @@ from offrecord.records import Status, digest
 
 _RULES: Final = word_lists("stance")
 _WORDS: Final = _RULES.front
-STANCE_VERSION: Final = f"2+{digest([LABEL_RULES, _RULES.hash, NOTHING.hash], 8)}"
+_HASHES: Final = [LABEL_RULES, _RULES.hash, NOTHING.hash, REASONING_RULES]
+STANCE_VERSION: Final = f"2+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 # These three are searched for in the whole copy: in lower case, which is far quicker

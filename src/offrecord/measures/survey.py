@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from offrecord.content.labels import plain_copy
 from offrecord.content.letters import fold
+from offrecord.content.reasoning import REASONING_RULES
 from offrecord.content.reply import LONGEST, said_and_thought
 from offrecord.measures.survey_json import Read, read_json
 from offrecord.measures.survey_sets import (
@@ -27,7 +28,8 @@ from offrecord.measures.survey_value import RULES, Point, read_point
 from offrecord.measures.wordlists import NOTHING, compile_any, why_nothing
 from offrecord.records import OffrecordError, Status, digest
 
-SURVEY_VERSION: Final = f"2+{digest([RULES.hash, NOTHING.hash], 8)}"
+_HASHES: Final = [RULES.hash, NOTHING.hash, REASONING_RULES]
+SURVEY_VERSION: Final = f"2+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _WORDS: Final = RULES.front

@@ -11,6 +11,7 @@ from inspect_ai.log import read_eval_log
 
 from offrecord.records import OffrecordError
 from offrecord.transcript.folder import DESIGN_FILE, LOGS_FOLDER
+from offrecord.transcript.reading import refuse_leaving
 from offrecord.transcript.store import STUDY_FILE, TRANSCRIPT_FILE, read_transcript
 
 _ASIDE: Final = ".unreadable"
@@ -25,6 +26,7 @@ def refuse_lost_logs(out: Path) -> None:
     Raises:
         OffrecordError: Naming the first log that is missing or cannot be read.
     """
+    refuse_leaving(out / LOGS_FOLDER)
     if not (out / TRANSCRIPT_FILE).is_file():
         return
     for log in read_transcript(out)["log"].unique().drop_nulls().sort():

@@ -22,7 +22,7 @@ from offrecord.runner.addresses import (
 )
 from offrecord.runner.resolve import content_of
 from offrecord.transcript.folder import DESIGN_FILE, save_design
-from offrecord.transcript.store import STUDY_FILE, read_json, write_json
+from offrecord.transcript.store import STUDY_FILE, read_study_json, write_json
 
 _KEPT: Final = (DESIGN_FILE, STUDY_FILE)
 
@@ -96,10 +96,9 @@ def shard_content(designs: Sequence[str]) -> dict[str, str]:
     content: dict[str, str] = {}
     for address in designs:
         with TemporaryDirectory(prefix="offrecord-") as made:
-            path = Path(made) / STUDY_FILE
             beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
-            path.write_bytes(read_address(beside) or b"{}")
-            for name, stamp in read_json(path).get("content", {}).items():
+            (Path(made) / STUDY_FILE).write_bytes(read_address(beside) or b"{}")
+            for name, stamp in read_study_json(Path(made)).get("content", {}).items():
                 if content.setdefault(name, stamp) != stamp:
                     raise OffrecordError(
                         f"{beside}: {name} is {stamp}, and another shard was held with "

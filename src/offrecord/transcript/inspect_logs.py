@@ -30,6 +30,8 @@ from offrecord.records import (
     Stamp,
     digest,
 )
+from offrecord.transcript.archives import fault_of as archive_fault
+from offrecord.transcript.archives import passed_over
 from offrecord.transcript.attempts import Attempts
 from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
@@ -81,6 +83,7 @@ def import_inspect(source: Path | str, study: str) -> Imported:
     if isinstance(source, Path) and not source.is_dir():
         root = source.parent
     gathering = _Gathering(study, root)
+    gathering.left_out += passed_over(source)
     for path in _log_files(source):
         _read_log(gathering, path)
     if not gathering.frames:
@@ -117,6 +120,10 @@ def _read_log(gathering: _Gathering, path: Path | str) -> None:
     if name is None:
         name = Path(path).name
         gathering.left_out.append(f"{name}: a link that leaves the folder")
+        return
+    fault = archive_fault(path) if isinstance(path, Path) else None
+    if fault:
+        gathering.left_out.append(f"{name}: {fault}")
         return
     rows = list[dict[str, Any]]()
     try:

@@ -180,9 +180,12 @@ def _interviews(both: Interviews | None) -> list[str | None]:
 def _survey(raw: msgspec.Raw) -> str | None:
     """The survey as JSON on one line, nothing in it changed; a string as it is."""
     text = bytes(raw)
-    if text[:1] == b"{":
-        return msgspec.json.format(text, indent=-1).decode()
-    value = msgspec.json.decode(text)
+    try:
+        if text[:1] == b"{":
+            return msgspec.json.format(text, indent=-1).decode()
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return text.decode(errors="replace")
     return value if value is None or isinstance(value, str) else text.decode()
 
 

@@ -12,22 +12,28 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
+from offrecord.content.files import read_file
 from offrecord.records import OffrecordError
+from offrecord.transcript.facts import MOST_ROUNDS
+
+_LARGEST: Final = 1_000_000_000  # bytes of a snapshot; its receipts are most of it
 
 Decoded = TypeVar("Decoded")
 Number = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+Rounds = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
 class Entry(msgspec.Struct):
     """One case as the manifest lists it."""
 
-    case_id: str
-    case_dir: str
+    case_id: Name
+    case_dir: Name
     repeat_number: Number
 
 
@@ -48,8 +54,8 @@ class Config(msgspec.Struct):
     """What was asked of one case."""
 
     scenario_id: str
-    model: str
-    num_turns: Number
+    model: Name
+    num_turns: Rounds
     incentive_direction: str | None = None
     incentive_type: str | None = None
 
@@ -197,10 +203,14 @@ class Source:
     def _read(self, path: Path, shape: type[Decoded]) -> Decoded:
         """Decode one file, building only what the shape names."""
         where = self._relative(path)
-        if not os.path.realpath(path).startswith(f"{self._root}{os.sep}"):
-            raise Unreadable(f"{where}: leads out of the source folder, not followed")
         try:
-            return msgspec.json.decode(path.read_bytes(), type=shape)
+            if not os.path.realpath(path).startswith(f"{self._root}{os.sep}"):
+                raise Unreadable(
+                    f"{where}: leads out of the source folder, not followed"
+                )
+            return msgspec.json.decode(read_file(path, _LARGEST), type=shape)
+        except OffrecordError as error:
+            raise Unreadable(str(error).replace(str(path), where)) from None
         except OSError as error:
             raise Unreadable(f"{where}: {error.strerror}") from None
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:

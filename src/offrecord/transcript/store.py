@@ -18,11 +18,43 @@ from typing import Any, BinaryIO, Final
 
 import polars as pl
 
+from offrecord.content.secrets import all_redacted
 from offrecord.records import OffrecordError
+from offrecord.transcript.facts import STUDY_FILE, fault_of
+from offrecord.transcript.reading import (
+    first_line,
+    read_json,
+    read_table,
+    refuse_leaving,
+)
+from offrecord.transcript.rows import fault_of as row_fault
+from offrecord.transcript.rows import without_secrets
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
+__all__ = [
+    "LOCK_FILE",
+    "PROMPTS_FILE",
+    "STUDY_FILE",
+    "TRANSCRIPT_FILE",
+    "Imported",
+    "UnwritableError",
+    "close_folder",
+    "is_empty",
+    "open_folder",
+    "read_json",
+    "read_study_json",
+    "read_table",
+    "read_transcript",
+    "refuse_gone",
+    "write_bytes",
+    "write_json",
+    "write_study_json",
+    "write_table",
+    "write_text",
+    "write_transcript",
+]
+
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
-STUDY_FILE: Final = "study.json"
 PROMPTS_FILE: Final = "prompts.json"
 LOCK_FILE: Final = ".lock"
 
@@ -73,7 +105,7 @@ def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
     """
     if transcript.schema != pl.Schema(TRANSCRIPT_SCHEMA):
         raise OffrecordError("transcript: columns differ from the declared schema")
-    write_table(study / TRANSCRIPT_FILE, transcript)
+    write_table(study / TRANSCRIPT_FILE, without_secrets(transcript))
 
 
 def read_transcript(study: Path) -> pl.DataFrame:
@@ -82,24 +114,19 @@ def read_transcript(study: Path) -> pl.DataFrame:
     Raises:
         OffrecordError: If there is none, or it is not a transcript.
     """
-    transcript = read_table(study / TRANSCRIPT_FILE)
-    absent = [name for name in TRANSCRIPT_SCHEMA if name not in transcript.columns]
-    if absent:
-        raise OffrecordError(
-            f"{study / TRANSCRIPT_FILE}: no column '{absent[0]}'; import it again"
-        )
+    path = study / TRANSCRIPT_FILE
+    declared = pl.Schema(TRANSCRIPT_SCHEMA)
+    transcript = read_table(path, declared.names())
     try:
-        declared = pl.Schema(TRANSCRIPT_SCHEMA)
-        transcript = transcript.select(declared.names()).cast(declared)
+        transcript = transcript.cast(declared)
     except pl.exceptions.PolarsError as error:
-        raise OffrecordError(
-            f"{study / TRANSCRIPT_FILE}: {_line(error)}; import it again"
-        ) from None
+        raise OffrecordError(f"{path}: {first_line(error)}; import it again") from None
+    fault = row_fault(transcript, path.stat().st_size)
+    if fault:
+        raise OffrecordError(f"{path}: {fault}; import it again")
     if transcript.select(ROW_KEY).is_duplicated().any():
-        raise OffrecordError(
-            f"{study / TRANSCRIPT_FILE}: two rows for one output; import it again"
-        )
-    return transcript
+        raise OffrecordError(f"{path}: two rows for one output; import it again")
+    return without_secrets(transcript)
 
 
 def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
@@ -117,8 +144,9 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
+    plain = all_redacted(value)
     write_text(
-        path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        path, json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     )
 
 
@@ -126,28 +154,14 @@ def read_study_json(study: Path) -> dict[str, Any]:
     """Read what came back from a study.
 
     Raises:
-        OffrecordError: If there is no such file, or it is not a JSON object.
+        OffrecordError: If there is no such file, it is not a JSON object, or a field
+            of it is not what it must be.
     """
-    return read_json(study / STUDY_FILE)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read one JSON object.
-
-    Raises:
-        OffrecordError: If there is no such file, or it is not a JSON object.
-    """
-    try:
-        value = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise _absent(path) from None
-    except OSError as error:
-        raise OffrecordError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise OffrecordError(f"{path}: not JSON; import the study again") from None
-    if not isinstance(value, dict):
-        raise OffrecordError(f"{path}: not a JSON object; import the study again")
-    return value
+    facts = read_json(study / STUDY_FILE)
+    fault = fault_of(facts)
+    if fault:
+        raise OffrecordError(f"{study / STUDY_FILE}: {fault}; import the study again")
+    return facts
 
 
 def write_text(path: Path, text: str) -> None:
@@ -178,22 +192,6 @@ def write_table(path: Path, table: pl.DataFrame) -> None:
         path,
         lambda file: table.write_parquet(file, compression="zstd", compression_level=1),
     )
-
-
-def read_table(path: Path) -> pl.DataFrame:
-    """Read one Parquet file.
-
-    Raises:
-        OffrecordError: If there is none, or it is not Parquet.
-    """
-    try:
-        return pl.read_parquet(path.read_bytes())
-    except FileNotFoundError:
-        raise _absent(path) from None
-    except OSError as error:
-        raise OffrecordError(f"{path}: {error.strerror}") from None
-    except pl.exceptions.PolarsError as error:
-        raise OffrecordError(f"{path}: cannot be read ({_line(error)})") from None
 
 
 def open_folder(study: Path) -> None:
@@ -239,6 +237,7 @@ def is_empty(folder: Path) -> bool:
 def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write beside the target, so that the rename stays on one file system."""
     refuse_gone(path)
+    refuse_leaving(path)
     part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -250,7 +249,7 @@ def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
         if not isinstance(error, OSError) and not _SYSTEM.search(str(error)):
             raise
         refuse_gone(path)
-        reason = getattr(error, "strerror", None) or f"{_line(error)}; disk full?"
+        reason = getattr(error, "strerror", None) or f"{first_line(error)}; disk full?"
         raise UnwritableError(f"{path}: cannot be written ({reason})") from None
     finally:
         with suppress(OSError):
@@ -263,13 +262,3 @@ def _sweep(path: Path) -> None:
         for part in path.parent.glob(f".{glob.escape(path.name)}.*{_PART}"):
             if time.time() - part.stat().st_mtime > _ABANDONED:
                 part.unlink()
-
-
-def _absent(path: Path) -> OffrecordError:
-    return OffrecordError(
-        f"{path}: no such file; make the study with 'offrecord run' or 'import' first"
-    )
-
-
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

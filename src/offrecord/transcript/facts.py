@@ -1,0 +1,70 @@
+"""What study.json may say: checked when it is read, since a study may come from anyone.
+
+Later stages plan their rows by it. A damaged file, or one made to harm, is one line
+that names the field, and never a table that fills the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from offrecord.content.document import first_fault
+
+STUDY_FILE: Final = "study.json"
+
+MOST_ROUNDS: Final = 1000
+"""Rounds of a run, in a design and in an import alike."""
+
+_Count = Annotated[int, Field(ge=0, lt=2**31)]
+_Name = Annotated[str, Field(max_length=300)]
+_Names = Annotated[list[_Name], Field(max_length=10_000)]
+
+
+class _Read(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Instrument(_Read):
+    items: _Names
+    low: Annotated[int, Field(ge=-1000, le=1000)]
+    high: Annotated[int, Field(ge=-1000, le=1000)]
+    categories: dict[_Name, _Names] = {}
+    reverse: dict[_Name, _Names] = {}
+
+
+class _Facts(_Read):
+    study: str = ""
+    source: str = ""
+    argument: str = ""
+    design: str = ""
+    names: str = ""
+    protocol: str = ""
+    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 1
+    shadows: Annotated[int, Field(ge=0, le=1000)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    structured: bool = False
+    logs: _Count = 0
+    channels: Annotated[_Names, Field(min_length=1, max_length=100)] = ["public"]
+    content: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    leaning: dict[str, str] = {}
+    attempts: dict[str, _Count] = {}
+    instruments: dict[str, _Instrument] = {}
+    left_out: list[str] = []
+    measured: dict[str, Any] = {}
+
+
+def fault_of(facts: Mapping[str, Any]) -> str | None:
+    """The first field of a study's facts that is not what it must be, and why.
+
+    Args:
+        facts: The content of study.json. What it does not say is not asked for.
+    """
+    try:
+        _Facts.model_validate(dict(facts))
+    except ValidationError as error:
+        return first_fault(error)
+    return None
