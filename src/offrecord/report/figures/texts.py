@@ -31,9 +31,8 @@ _PAIRINGS: Final = {
     "shuffled": "floor: another run and round",
     "draws": "ceiling: two samples of one channel",
     "repeats": "one channel, two runs",
-    "agents": "the two agents",
 }
-"""What a pairing is called in a figure; the first three stand in it where measured."""
+"""What a pairing is called in a figure: the channels, a floor, and ceilings."""
 
 
 _RELATIONS: Final = {
@@ -51,7 +50,12 @@ def cosine_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
         names: The models, in the order to show.
     """
     short = short_names(names)
-    shown = list(_PAIRINGS)[:3]
+    # Repeats had other histories, so they are a ceiling only where there is no better.
+    absent = "repeats" if any(r["pairing"] == "draws" for r in rows) else "draws"
+    shown = [pairing for pairing in _PAIRINGS if pairing != absent]
+    ends = [r[q] for r in rows if r["pairing"] in shown for q in ("q05", "q95")]
+    known_ends = [end for end in ends if end is not None]
+    domain = [min(known_ends, default=0), max(known_ends, default=1)]
     panels = []
     for condition in dict.fromkeys(row["condition"] for row in rows):
         own = [r for r in rows if r["condition"] == condition and r["pairing"] in shown]
@@ -68,7 +72,9 @@ def cosine_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
         if values:
             pairs = sum(r["pairs"] for r in own if r["pairing"] == "channels")
             n = f"n = {pairs:,} pairs of channels"
-            panels.append(Panel(condition, n, _spread(values, [*short.values()])))
+            panels.append(
+                Panel(condition, n, _spread(values, [*short.values()], domain))
+            )
     if not panels:
         return None
     return Figure(
@@ -80,8 +86,9 @@ def cosine_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
     )
 
 
-def _spread(values: Rows, order: Sequence[str]) -> Chart:
-    pairs = list(_PAIRINGS.values())[:3]
+def _spread(values: Rows, order: Sequence[str], domain: list[float]) -> Chart:
+    named = {row["pair"] for row in values}
+    pairs = [pair for pair in _PAIRINGS.values() if pair in named]
     base = charted(values).encode(
         y=alt.Y("model:N", sort=list(order), axis=names_axis()),
         yOffset=alt.YOffset("pair:N", sort=pairs),
@@ -89,7 +96,7 @@ def _spread(values: Rows, order: Sequence[str]) -> Chart:
     )
     x = alt.X(
         "q50:Q",
-        scale=alt.Scale(zero=False),
+        scale=alt.Scale(domain=domain),
         axis=alt.Axis(title="cosine similarity", tickCount=5),
     )
     return layers(

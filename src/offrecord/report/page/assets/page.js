@@ -10,6 +10,20 @@
   const theme = () => root.dataset.theme || (dark.matches ? "dark" : "light");
   const drawn = new Map();
 
+  // Room for a figure that is not drawn yet, so that drawing it moves nothing below.
+  const AROUND = 104; // pixels of title, axis and legend around a panel
+  const GAP = 22;
+  function reserve(holder) {
+    const specs = figures[holder.dataset.figure];
+    const columns = getComputedStyle(holder).gridTemplateColumns.split(" ").length;
+    let height = 0;
+    for (let at = 0; at < specs.length; at += columns) {
+      const row = specs.slice(at, at + columns).map((spec) => spec.height + AROUND);
+      height += Math.max(...row) + (at ? GAP : 0);
+    }
+    holder.style.minHeight = `${height}px`;
+  }
+
   async function draw(holder) {
     const specs = figures[holder.dataset.figure];
     const name = theme();
@@ -35,6 +49,7 @@
       });
       holder.views.push(result);
     }
+    holder.style.minHeight = "0";
   }
 
   const seen = new IntersectionObserver((entries) => {
@@ -43,6 +58,7 @@
     }
   }, { rootMargin: "400px" });
   const holders = [...document.querySelectorAll("[data-figure]")];
+  holders.forEach(reserve);
   holders.forEach((holder) => seen.observe(holder));
 
   function redraw() {
@@ -54,9 +70,14 @@
     redraw();
   });
 
-  addEventListener("beforeprint", () => {
-    for (const holder of holders) if (!drawn.has(holder)) draw(holder);
-  });
+  // Those out of view are drawn while nothing else happens, so that paper has them too.
+  const idle = window.requestIdleCallback || ((work) => setTimeout(work, 200));
+  function drawNext() {
+    const next = holders.find((holder) => !drawn.has(holder) && holder.offsetParent);
+    if (next) draw(next).then(() => idle(drawNext));
+  }
+  idle(drawNext);
+  addEventListener("beforeprint", drawNext);
 
   const links = new Map(
     [...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]),

@@ -29,6 +29,7 @@ def cosine_section(found: Findings) -> Section:
     lead = ""
     if variants:
         own = [row for row in rows if row["variant"] == variants[0]]
+        own.sort(key=lambda row: found.conditions.index(row["condition"]))
         figure = cosine_figure(own, found.models)
         if figure is not None:
             blocks.append(Drawing(figure))
