@@ -124,7 +124,8 @@ def cost_lines(costs: Sequence[Cost]) -> Iterator[str]:
     """What `offrecord costs` prints."""
     for cost in costs:
         yield cost.model
-        yield f"  tokens  {usage_line(cost.usage)}, as the provider reported"
+        by = ", as the provider reported" if cost.usage["metered"] else ""
+        yield f"  tokens  {usage_line(cost.usage)}{by}"
         by = cost.basis if cost.amount is None else f"by {cost.basis}"
         yield f"  cost    {money(cost.amount, cost.currency, whole=cost.whole)} ({by})"
     yield f"total     {total_of(costs)}"
