@@ -29,8 +29,8 @@ Rows = Sequence[Row]
 _PAIRINGS: Final = {
     "channels": "public with off the record",
     "shuffled": "floor: another run and round",
-    "draws": "ceiling: two samples of one channel",
-    "repeats": "one channel, two runs",
+    "draws": "ceiling: two samples",
+    "repeats": "same turn of two runs",
 }
 """What a pairing is called in a figure: the channels, a floor, and ceilings."""
 
@@ -62,7 +62,7 @@ def cosine_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
         values = [
             {
                 "model": short[row["model"]],
-                "pair": _PAIRINGS[row["pairing"]],
+                "pair": _named(row),
                 **{name: row[name] for name in ("q05", "q25", "q50", "q75", "q95")},
                 "value": row["mean"],
             }
@@ -86,9 +86,20 @@ def cosine_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
     )
 
 
+def _named(row: Row) -> str:
+    """What a pair is called; one within a channel names it."""
+    called = _PAIRINGS[row["pairing"]]
+    if row["pairing"] in {"channels", "shuffled"}:
+        return called
+    return f"{called}, {str(row['channel']).replace('_', ' ')}"
+
+
 def _spread(values: Rows, order: Sequence[str], domain: list[float]) -> Chart:
-    named = {row["pair"] for row in values}
-    pairs = [pair for pair in _PAIRINGS.values() if pair in named]
+    named = dict.fromkeys(row["pair"] for row in values)
+    scale = alt.Scale(domain=domain, zero=False)
+    pairs = [
+        pair for one in _PAIRINGS.values() for pair in named if pair.startswith(one)
+    ]
     base = charted(values).encode(
         y=alt.Y("model:N", sort=list(order), axis=names_axis()),
         yOffset=alt.YOffset("pair:N", sort=pairs),
@@ -96,12 +107,12 @@ def _spread(values: Rows, order: Sequence[str], domain: list[float]) -> Chart:
     )
     x = alt.X(
         "q50:Q",
-        scale=alt.Scale(domain=domain),
+        scale=scale,
         axis=alt.Axis(title="cosine similarity", tickCount=5),
     )
     return layers(
-        base.mark_rule(strokeWidth=1).encode(x="q05:Q", x2="q95:Q"),
-        base.mark_rule(strokeWidth=4).encode(x="q25:Q", x2="q75:Q"),
+        base.mark_rule(strokeWidth=1).encode(x=alt.X("q05:Q", scale=scale), x2="q95:Q"),
+        base.mark_rule(strokeWidth=4).encode(x=alt.X("q25:Q", scale=scale), x2="q75:Q"),
         base.mark_point(filled=True, size=40, opacity=1, shape="circle").encode(
             x=x, tooltip=tips("model", "pair", "value", digits=3)
         ),
