@@ -135,11 +135,15 @@ def floor_test(
         return no_test(NO_UNIT)
     counts, fixed = units.counts, _held(units)
     weights = units.weights / units.weights.sum()
-    pieces = []
-    for i, weight in enumerate(weights):
-        unit = (int(a[i]) for a in (counts.n, counts.m, counts.s + counts.t))
-        values, chances = _dealt(*unit, int(fixed.n[i]), int(fixed.s[i]))
-        pieces.append(listed_piece(weight * values, chances))
+    rows = np.stack(
+        [weights, counts.n, counts.m, counts.s + counts.t, fixed.n, fixed.s], axis=1
+    )
+    kinds, members = np.unique(rows, axis=0, return_inverse=True)
+    made = []  # one piece a kind of unit: there are few
+    for weight, *unit in kinds:
+        values, chances = _dealt(*map(int, unit))
+        made.append(listed_piece(weight * values, chances))
+    pieces = [made[kind] for kind in members]
     observed = float((weights * counts.d_star).sum())
     return p_value(observed, pieces, rng, draws=arrangements, two_sided=False)
 

@@ -10,7 +10,8 @@ hold at any sample size and whatever the correlation of turns within a run.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -25,6 +26,8 @@ DRAWS: Final = 9999
 
 _LISTED: Final = 20_000  # arrangements of one piece that are written out
 _SUMS: Final = 1_000_000  # additions at once while the pieces are put together
+_COUNTED: Final = 2_000  # pieces at most whose sums are counted
+_DEALT: Final = 10_000_000  # scores that are dealt at once
 _DIGITS: Final = 9  # sums that agree to these are one value
 _TIE: Final = 1e-6
 
@@ -93,9 +96,25 @@ def p_value(
 def drawn_sums(pieces: Sequence[Piece], rng: np.random.Generator, draws: int) -> Values:
     """Statistics of random arrangements, shape (draws,)."""
     sums = np.zeros(draws)
-    for piece in pieces:
-        sums += piece.draw(rng, draws)
+    if len(pieces) <= _COUNTED:
+        for piece in pieces:
+            sums += piece.draw(rng, draws)
+        return sums
+    for piece, times in _alike(pieces):
+        if piece.values is None or piece.chances is None:
+            for _ in range(times):
+                sums += piece.draw(rng, draws)
+        else:
+            chances = piece.chances / piece.chances.sum()
+            sums += rng.multinomial(times, chances, size=draws) @ piece.values
     return sums
+
+
+def _alike(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, int]]:
+    """Each piece with how often it stands there: very many are of few kinds."""
+    times = Counter(map(id, pieces))
+    for piece in {id(piece): piece for piece in pieces}.values():
+        yield piece, times[id(piece)]
 
 
 def label_pieces(
@@ -170,7 +189,9 @@ def sign_flip_test(
         return no_test("no turn has both sides")
     _, members = np.unique(clusters[known], return_inverse=True)
     sums = np.sort(np.bincount(members, weights=differences[known]))
-    pieces = [_either_sign(float(abs(total))) for total in sums if total]
+    sizes, kinds = np.unique(np.abs(sums[sums != 0]), return_inverse=True)
+    either = [_either_sign(float(size)) for size in sizes]
+    pieces = [either[kind] for kind in kinds]
     return p_value(float(sums.sum()), pieces, rng, draws=draws)
 
 
@@ -178,8 +199,13 @@ def _subset_sums(scores: Values, chosen: int) -> Piece:
     """The sum of so many of these, whichever they are."""
 
     def draw(rng: np.random.Generator, draws: int) -> Values:
-        dealt = rng.permuted(np.tile(scores, (draws, 1)), axis=1)
-        return np.asarray(dealt[:, :chosen].sum(axis=1))
+        rows = max(1, _DEALT // scores.size)
+        sums = np.empty(draws)
+        for start in range(0, draws, rows):
+            some = sums[start : start + rows]
+            dealt = rng.permuted(np.tile(scores, (some.size, 1)), axis=1)
+            some[:] = dealt[:, :chosen].sum(axis=1)
+        return sums
 
     if math.comb(scores.size, chosen) > _LISTED:
         return Piece(draw, None, None)
@@ -214,6 +240,8 @@ def listed_piece(values: Values, chances: Values | None = None) -> Piece:
 
 def _all_sums(pieces: Sequence[Piece]) -> tuple[Values, Values] | None:
     """Every sum that the pieces can make and its probability, unless too many."""
+    if len(pieces) > _COUNTED:
+        return None
     sums, weights = np.zeros(1), np.ones(1)
     for piece in pieces:
         if piece.values is None or piece.chances is None:
