@@ -89,10 +89,11 @@ def refuse_secrets(options: Sequence[str]) -> None:
     for group in _groups(options):
         name = _name(group)
         value = " ".join(group).removeprefix(name).lstrip("= ")
-        if _is_secret(name, value):
+        if name in _known()["files"]:
+            if _is_secret("", _content(name, value)):
+                raise _refused(f"the file of {name}")
+        elif _is_secret(name, value):
             raise _refused(name)
-        if name in _known()["files"] and _is_secret(name, _content(name, value)):
-            raise _refused(f"the file of {name}")
     for name, value in sorted(os.environ.items()):
         if name.startswith(_INSPECT) and _is_secret("", value):
             raise _refused(f"the environment's {name}")

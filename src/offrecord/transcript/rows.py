@@ -140,7 +140,9 @@ def without_secrets(transcript: pl.DataFrame) -> pl.DataFrame:
         pl.col(name).str.contains_any(list(secrets)).any() for name in texts
     )
     return transcript.with_columns(
-        pl.col(name).str.replace_many(list(secrets), REDACTED, leftmost=True)
+        pl.col(name).str.replace_many(
+            list(secrets), [REDACTED] * len(secrets), leftmost=True
+        )
         for name in texts
         if held[name].item()
     )
