@@ -100,6 +100,27 @@ def test_the_log_reads_as_the_public_debate(finished: Path) -> None:
     assert {"protocol", "channel public", "scenario promotion"} <= set(meta["content"])
 
 
+def test_what_the_prompts_of_a_run_share_is_one_message_in_its_log(
+    finished: Path,
+) -> None:
+    info = list_eval_logs(str(finished / "logs"))[0]
+    log = read_eval_log(info.name, resolve_attachments=True)
+    for sample in log.samples or []:
+        inputs = [e.input for e in sample.events if isinstance(e, ModelEvent)]
+        assert len(inputs) == 4 * 6
+        common = {
+            (place, message.role, message.text): set[str | None]()
+            for prompt in inputs
+            for place, message in enumerate(prompt[:-1])
+        }
+        for prompt in inputs:
+            for place, message in enumerate(prompt[:-1]):
+                common[place, message.role, message.text].add(message.id)
+            assert len({message.id for message in prompt}) == len(prompt)
+        assert all(len(ids) == 1 for ids in common.values())
+        assert len({prompt[-1].id for prompt in inputs}) == len(inputs)
+
+
 def test_running_again_asks_nothing_and_more_runs_add_just_those(
     finished: Path, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ BESIDE = {
 # Modules of the flow that may know Inspect: the adapters.
 ADAPTERS = {
     "protocol.dataset",
+    "protocol.elicitation",
     "protocol.models",
     "protocol.shield",
     "protocol.solver",

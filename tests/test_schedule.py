@@ -7,6 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
+from offrecord.protocol.prompts import Message, View
 from offrecord.records import Ended, Form, Stamp, Status
 from tests.debates import make_script, plain_text
 
@@ -66,6 +67,41 @@ def test_other_outputs_start_when_the_public_one_is_in() -> None:
         # The last turn (4) starts everything at once, at the end of turn 3.
         expected = stamp.turn - 1 if spoken or stamp.turn == 4 else stamp.turn
         assert when - start == pytest.approx(expected * LATENCY), stamp
+
+
+def test_nothing_is_prepared_beside_a_public_utterance_on_its_way() -> None:
+    begun, sent, beside = list[Stamp](), list[Stamp](), dict[int, int]()
+
+    async def answer(request: Request) -> Reply:
+        stamp = request.stamp
+        begun.append(stamp)
+        for _ in range(10):  # a provider's client takes some steps to send a request
+            await trio.lowlevel.checkpoint()
+        if (stamp.channel, stamp.form, stamp.draw) == ("public", Form.UTTERANCE, 0):
+            beside[stamp.turn] = len(begun) - len(sent) - 1
+        sent.append(stamp)
+        await trio.sleep(LATENCY)
+        return Reply(text=plain_text(request))
+
+    clock = MockClock(autojump_threshold=0)
+    trio.run(hold_debate, make_script(rounds=5), answer, clock=clock)
+    assert len(sent) == 10 * 6
+    assert beside == dict.fromkeys(range(1, 11), 0)
+
+
+def test_a_turn_renders_what_its_prompts_share_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rendered = list[int]()
+    prefix = View.prefix
+
+    def counted(view: View) -> list[Message]:
+        rendered.append(len(view.visible))
+        return prefix(view)
+
+    monkeypatch.setattr(View, "prefix", counted)
+    hold(make_script(rounds=5), Clocked())
+    assert rendered == list(range(10))  # once a turn, with all that was said before
 
 
 def test_every_output_of_a_turn_sees_the_history_before_it() -> None:

@@ -3,7 +3,8 @@
 Only the spoken utterance of a turn blocks the next turn. The turn's other outputs
 depend on the history before it alone; they start when the spoken one is in, beside
 the next speaker, and so find the prefix that it left in the engine's cache. At the
-last turn all start together.
+last turn all start together. The spoken one is sent first: it waits neither for a
+connection nor for the processor behind outputs that no one waits for.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from offrecord.content.reply import classify_reply, spoken_text
 from offrecord.protocol.channel import Channel
@@ -22,6 +24,10 @@ from offrecord.protocol.history import History, Spoken
 from offrecord.protocol.prompts import Message, Protocol, View
 from offrecord.records import Cell, Ended, Form, Frame, Stamp, Status, digest
 from offrecord.scenarios.model import Agent, Condition, Scenario
+
+_HEAD_START: Final = 16
+"""Steps of the event loop that a spoken request has before the others follow it: as
+many as it takes to be sent through a provider's client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +215,14 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
         replies[request.stamp] = Output(request, reply)
         return reply
 
+    async def follow(request: Request) -> None:
+        for _ in range(_HEAD_START):
+            await checkpoint()
+        await obtain(request)
+
     def start(requests: Sequence[Request]) -> None:
         for request in requests:
-            group.start_soon(obtain, request)
+            group.start_soon(follow, request)
 
     history, ended, planned = script.given, Ended.COMPLETED, list[Request]()
     turns = list(script.turns)

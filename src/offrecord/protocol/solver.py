@@ -17,14 +17,12 @@ from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
-    GenerateConfig,
     Model,
     ModelOutput,
-    ResponseSchema,
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import JSONSchema, LimitExceededError, span
+from inspect_ai.util import LimitExceededError, span
 
 from offrecord.content.letters import storable
 from offrecord.protocol.channel import Channel, find_channel
@@ -39,10 +37,11 @@ from offrecord.protocol.debate import (
     hold_debate,
 )
 from offrecord.protocol.design import Case
+from offrecord.protocol.elicitation import Prompts, config_of
 from offrecord.protocol.prompts import find_protocol
 from offrecord.protocol.shield import shielded
 from offrecord.protocol.silence import Silence
-from offrecord.records import FRAME_KEY, STAMP_KEY, Cell, OffrecordError, Role
+from offrecord.records import Cell, OffrecordError, Role
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Scenario
 
@@ -120,12 +119,13 @@ def conclude(state: TaskState, script: Script, debate: Debate) -> None:
 
 def asker(models: Mapping[str, Model]) -> Ask:
     """Whoever answers the requests of a sample: each agent's model, in a span."""
+    prompts = Prompts()
 
     async def ask(request: Request) -> Reply:
         stamp = request.stamp
         draw = f" draw {stamp.draw}" if stamp.draw else ""
         async with span(f"{stamp.channel} {stamp.form}{draw}", type="elicitation"):
-            return await ask_model(models[stamp.agent], request)
+            return await ask_model(models[stamp.agent], request, prompts)
 
     return ask
 
@@ -164,11 +164,18 @@ async def _turn_span(turn: Turn) -> AsyncIterator[None]:
         yield
 
 
-async def ask_model(model: Model, request: Request) -> Reply:
+async def ask_model(
+    model: Model, request: Request, prompts: Prompts | None = None
+) -> Reply:
     """Send one request through Inspect.
 
     Inspect retries transport errors; what is left of them becomes a reply with an
     error, since one failed elicitation must not fail its run.
+
+    Args:
+        model: Whoever answers.
+        request: What is asked.
+        prompts: Those of the run so far; none if the request stands alone.
 
     Raises:
         OffrecordError: If our own provider cannot work at all.
@@ -176,7 +183,9 @@ async def ask_model(model: Model, request: Request) -> Reply:
             further request would fail alike.
     """
     try:
-        output = await model.generate(_messages(request), config=_config(request))
+        output = await model.generate(
+            (prompts or Prompts()).messages(request), config=config_of(request)
+        )
     except (LimitExceededError, OffrecordError):
         raise
     except Exception as error:
@@ -188,44 +197,6 @@ async def ask_model(model: Model, request: Request) -> Reply:
     if not output.choices:
         return Reply(text="", stop_reason="unknown", error=output.error)
     return Reply(text=storable(output.completion), stop_reason=output.stop_reason)
-
-
-def _messages(request: Request) -> list[ChatMessage]:
-    kinds = {
-        "system": ChatMessageSystem,
-        "user": ChatMessageUser,
-        "assistant": ChatMessageAssistant,
-    }
-    messages = [kinds[sender](content=text) for sender, text in request.messages]
-    messages[-1].metadata = {
-        STAMP_KEY: request.stamp.as_dict(),
-        FRAME_KEY: request.frame.as_dict(),
-        "audience": list(request.channel.audience),
-        "prompt_hash": request.prompt_hash,
-        "history_hash": request.history_hash,
-    }
-    return messages
-
-
-def _config(request: Request) -> GenerateConfig:
-    if not request.structured:
-        return GenerateConfig()
-    frame = request.frame
-    points = list(range(frame.low, frame.high + 1))
-    return GenerateConfig(
-        response_schema=ResponseSchema(
-            name="survey",
-            json_schema=JSONSchema(
-                type="object",
-                properties={
-                    item: JSONSchema(type="integer", enum=points)
-                    for item in frame.items
-                },
-                required=list(frame.items),
-                additionalProperties=False,
-            ),
-        )
-    )
 
 
 def _conversation(scenario: Scenario, debate: Debate) -> list[ChatMessage]:

@@ -1,0 +1,82 @@
+"""Requests as Inspect's messages, one object for what the prompts of a run share.
+
+Inspect keeps a copy of every message that a model is sent. It compares, copies and logs
+a message once, however many prompts it stands in, as long as it is the same object.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    ResponseSchema,
+)
+from inspect_ai.util import JSONSchema
+
+from offrecord.protocol.debate import Request
+from offrecord.records import FRAME_KEY, STAMP_KEY
+
+_KINDS: Final = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+
+
+class Prompts:
+    """The prompts of one run."""
+
+    def __init__(self) -> None:
+        self._common: dict[tuple[int, str, str], ChatMessage] = {}
+
+    def messages(self, request: Request) -> list[ChatMessage]:
+        """The messages of a request: those in common, and its own one with its stamp.
+
+        Args:
+            request: What is asked. Its last message comes from the user.
+        """
+        *common, (_, asked) = request.messages
+        stamped = {
+            STAMP_KEY: request.stamp.as_dict(),
+            FRAME_KEY: request.frame.as_dict(),
+            "audience": list(request.channel.audience),
+            "prompt_hash": request.prompt_hash,
+            "history_hash": request.history_hash,
+        }
+        return [
+            *(self._at(place, *message) for place, message in enumerate(common)),
+            ChatMessageUser(content=asked, metadata=stamped),
+        ]
+
+    def _at(self, place: int, sender: str, text: str) -> ChatMessage:
+        key = (place, sender, text)  # one place of a prompt, since ids differ within it
+        if key not in self._common:
+            self._common[key] = _KINDS[sender](content=text)
+        return self._common[key]
+
+
+def config_of(request: Request) -> GenerateConfig:
+    """What a request sets: the schema of a structured survey, and nothing else."""
+    if not request.structured:
+        return GenerateConfig()
+    frame = request.frame
+    points = list(range(frame.low, frame.high + 1))
+    return GenerateConfig(
+        response_schema=ResponseSchema(
+            name="survey",
+            json_schema=JSONSchema(
+                type="object",
+                properties={
+                    item: JSONSchema(type="integer", enum=points)
+                    for item in frame.items
+                },
+                required=list(frame.items),
+                additionalProperties=False,
+            ),
+        )
+    )
