@@ -15,6 +15,7 @@ from benchmarks import (
     coverage,
     critical_path,
     faults,
+    fuzz,
     importing,
     interruption,
     prefix_cache,
@@ -44,6 +45,7 @@ def main() -> None:
         "scale",
         "faults",
         "interruption",
+        "fuzz",
     )
     parser.add_argument("name", nargs="?", choices=names, help="all by default")
     parser.add_argument("--seed", type=int, default=1, help="of what is simulated (1)")
@@ -62,6 +64,7 @@ def main() -> None:
         "scale": scale.run,
         "faults": partial(faults.run, given.seed),
         "interruption": partial(interruption.run, given.seed),
+        "fuzz": fuzz.run,
     }
     console = Console()
     figures: list[tuple[str, Figure]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -406,6 +407,22 @@ def test_a_scenario_is_a_known_name_or_a_folder_of_one(name: str) -> None:
         cases(make_design({"scenarios": (name,)}))
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"roles": {"partner": "a\x1b]0;x\x07"}},
+        {"factors": {"site": ["a\nb"]}},
+        {"factors": {"si\u202ete": ["a"]}},
+        {"factors": {"site": ["m" * 301]}},
+        {"protocol": "twin\0"},
+        {"contrasts": ["a:\x9bb"]},
+    ],
+)
+def test_no_field_of_a_design_hides_or_steers(fields: dict[str, Any]) -> None:
+    with pytest.raises(OffrecordError, match="control character"):
+        make_design(fields)
+
+
 def test_a_case_is_named_by_no_path() -> None:
     named = Case(
         scenario="/somewhere/../else/mine",
@@ -438,3 +455,22 @@ def test_the_check_refuses_labels_that_no_parser_reads_back(
     assert any("field 'labels'" in line for line in check_folder(folder).faults)
     with pytest.raises(OffrecordError):
         load_scenario(str(folder))
+
+
+def test_every_test_that_the_security_page_names_exists() -> None:
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", page))
+    defined = {
+        name
+        for path in sorted((root / "tests").glob("test_*.py"))
+        for name in re.findall(
+            r"^def (test_\w+)", path.read_text("utf-8"), re.MULTILINE
+        )
+    }
+    assert len(named) > 40
+    assert named <= defined, sorted(named - defined)
+    tables = [line for line in page.splitlines() if line.startswith("| ")]
+    promises = [line for line in tables if line.count("|") == 3]
+    unheld = [line for line in promises if "`test_" not in line]
+    assert set(unheld) == {"| promise | test |"}

@@ -276,7 +276,7 @@ def test_a_foreign_record_is_shown_without_what_looks_like_a_key(
         "reasoning": KEY,
     }
     said = f"SIGN - as in {SHAPED}, and {KEY}."
-    raw = transcript([row("a", text=said, reasoning=KEY, **odd)])
+    raw = transcript([row("a", text=said, **odd)])
     raw.write_parquet(tmp_path / "transcripts.parquet")
     [read] = read_transcript(tmp_path).to_dicts()
     assert read["stop_reason"] == f"401: {REDACTED}"

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from offrecord.content.document import first_fault, read_yaml
 from offrecord.protocol.channel import SPEAKERS, find_channel
@@ -24,7 +31,7 @@ EMBEDDED: Final = "llamacpp/"
 """Models of this provider default to schema surveys."""
 
 _LONGEST: Final = 300
-"""Letters of a name: of a model, a folder, a condition, a channel."""
+"""Letters of a name: of a model, a folder, a condition, a channel, a level."""
 
 Names = tuple[str, ...]
 
@@ -62,6 +69,17 @@ class Design(BaseModel):
     options: Names = ()
     """Options of `inspect eval-set` that change what is asked."""
 
+    @field_validator("*")
+    @classmethod
+    def _plain(cls, value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401
+        # Options are Inspect's own; a path may be longer, its last part may not.
+        for name in _texts(value) if info.field_name != "options" else ():
+            if not name.isprintable() or len(Path(name).name) > _LONGEST:
+                raise ValueError(
+                    f"a name holds a control character or more than {_LONGEST} letters"
+                )
+        return value
+
     @field_validator("models", "scenarios", "conditions", "channels")
     @classmethod
     def _once(cls, names: Names) -> Names:
@@ -69,10 +87,6 @@ class Design(BaseModel):
             raise ValueError("a name stands twice")
         if not all(name.strip() for name in names):
             raise ValueError("a name is blank")
-        if not all(name.isprintable() and len(name) <= _LONGEST for name in names):
-            raise ValueError(
-                f"a name holds a control character or more than {_LONGEST} letters"
-            )
         return names
 
     @field_validator("models")
@@ -104,6 +118,18 @@ class Design(BaseModel):
             return self.survey_format == "schema"
         every = (*self.models, *self.roles.values())
         return bool(every) and all(model.startswith(EMBEDDED) for model in every)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a field's value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _texts(pair)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _texts(one)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
