@@ -89,7 +89,8 @@ class Study:
     @property
     def ended_runs(self) -> int:
         """How many runs have an attempt that ended by itself."""
-        return measured(self.transcript)["run"].n_unique()
+        rows = self.transcript.select("run", "attempt", "ended")
+        return measured(rows)["run"].n_unique()
 
 
 def load_study(path: str | Path) -> Study:

@@ -94,7 +94,12 @@ def grouped(
         (dict(zip(keys, values, strict=True)), group)
         for values, group in frame.group_by(keys, maintain_order=True)
     ]
-    yield from sorted(groups, key=lambda g: [_place(g[0][key]) for key in keys])
+    yield from sorted(groups, key=lambda g: place_of(g[0], keys))
+
+
+def place_of(named: Mapping[str, Any], keys: Sequence[str]) -> list[Any]:
+    """What groups are ordered by: baseline first, else in the order of the keys."""
+    return [_place(named[key]) for key in keys]
 
 
 SAME_CELL: Final = ("model", "partner", "scenario", "protocol", "factors")

@@ -187,7 +187,8 @@ def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:
             f"{path}: no such file; run 'offrecord measure {study.path} --measures "
             "markers' first"
         )
-    kept = measured(study.transcript).select("run", "attempt").unique()
+    rows = study.transcript.select("run", "attempt", "ended")
+    kept = measured(rows).select("run", "attempt").unique()
     flags = aware_flags(read_table(path), study.transcript)
     counted = flags.join(kept, on=["run", "attempt"], how="semi")
     return leave_out_aware(study.pairs, counted, str(study.facts["channels"][0]))

@@ -81,7 +81,8 @@ def status_rows(study: Study) -> Rows:
 
     Stances and surveys by the status of their parse, which tables count.
     """
-    kept = measured(study.transcript).select("run", "attempt").unique()
+    attempts = study.transcript.select("run", "attempt", "ended")
+    kept = measured(attempts).select("run", "attempt").unique()
     rows = []
     for parsed in (study.stances, study.surveys):
         rows += (
@@ -150,7 +151,7 @@ def _with_cells(
     study: Study, table: pl.DataFrame, values: Sequence[str]
 ) -> pl.DataFrame:
     """Rows of measured attempts with their cells, clusters and values as floats."""
-    kept = measured(study.transcript).select(*ROW_KEY, "round")
+    kept = measured(study.transcript.select(*ROW_KEY, "round", "ended"))
     cells = study.pairs.select("run", *CELL).unique("run")
     return clustered(
         table.join(kept, on=list(ROW_KEY), how="inner")

@@ -14,10 +14,10 @@ import polars as pl
 
 from offrecord.estimates.agreement import krippendorff_alpha
 from offrecord.estimates.attribution import EXPLICIT, MENTIONED, attribution_table
-from offrecord.estimates.groups import group_keys, grouped
+from offrecord.estimates.groups import group_keys, grouped, place_of
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.scopes import Scope, clustered, scoped
-from offrecord.estimates.splits import split_rows
+from offrecord.estimates.splits import SplitRow, split_rows
 from offrecord.estimating.described import measured_table
 from offrecord.measures.attribution import ATTRIBUTION_FILE, attributed_pairs
 from offrecord.measures.lexical import LEXICAL_FILE
@@ -30,6 +30,8 @@ from offrecord.measuring.coding import CODER_FILE
 from offrecord.study import Study
 
 Rows = Iterator[dict[str, Any]]
+
+_ANSWER: Final = ("run", "agent", "turn", "channel", "item", "public", "other")
 
 _TEXT_VALUES: Final = {
     SIMILARITY_FILE: ("cosine",),
@@ -50,13 +52,15 @@ def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
         return
     turns = study.pairs.drop("public", "other", "public_status", "other_status")
     rounds = study.transcript.select("run", "agent", "turn", "round").unique()
-    rows = turns.join(
-        gaps.join(rounds, on=["run", "agent", "turn"], how="inner"),
-        on=["run", "agent", "round", "channel"],
-        how="inner",
-    )
+    turns = turns.join(rounds, on=["run", "agent", "round"], how="inner")
     keys = [key for key in by if key != "model"]
-    for row in split_rows(rows, keys, scope, numeric=True, also=["item"]):
+    found = list[SplitRow]()
+    # Item by item: with the cells beside every answer, all of them fill the memory.
+    for item in gaps["item"].unique().sort():
+        answers = gaps.filter(item=item).select(*_ANSWER)
+        rows = turns.join(answers, on=["run", "agent", "turn", "channel"], how="inner")
+        found += split_rows(rows, keys, scope, numeric=True, also=["item"])
+    for row in sorted(found, key=lambda row: place_of(row.keys, [*row.keys])):
         for name, estimate in row.estimates.items():
             yield {**row.keys, "estimate": name, **asdict(estimate)}
 

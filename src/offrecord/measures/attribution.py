@@ -161,9 +161,8 @@ def attributed_pairs(
     """
     turn = ["run", "agent", "round"]
     coded = (
-        measured(transcript)
+        measured(transcript.select(*ROW_KEY, "round", "ended"))
         .filter(pl.col("form") == Form.UTTERANCE, pl.col("draw") == 0)
-        .select(*ROW_KEY, "round")
         .join(codes.filter(source=source), on=list(ROW_KEY))
         .select(*turn, "channel", "code")
     )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.coded_texts import CODED_KEY, coded_texts
+from offrecord.measures.coded_texts import CODED_KEY, coded_table
 from offrecord.measures.phrases import Plain, lexicon_phrases, read_lexicon
 from offrecord.records import Form
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
@@ -85,7 +85,10 @@ def awareness_table(transcript: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Rows in `AWARENESS_SCHEMA`.
     """
-    texts = coded_texts(transcript, list(Form))
+    return coded_table(transcript, list(Form), _flagged)
+
+
+def _flagged(texts: pl.DataFrame) -> pl.DataFrame:
     read = cache(read_awareness)
     spans = [None if text is None else read(text) for text in texts["coded"]]
     return texts.with_columns(

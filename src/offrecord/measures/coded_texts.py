@@ -6,13 +6,14 @@ that a quote or a span of one can be found by another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 import polars as pl
 
 from offrecord.content.letters import composed, visible_only
 from offrecord.content.reasoning import split_reasoning
+from offrecord.measures.batches import in_batches
 from offrecord.records import Status
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
@@ -63,6 +64,29 @@ def coded_texts(transcript: pl.DataFrame, forms: Collection[str]) -> pl.DataFram
             _source(rows, THOUGHT, thought).filter(pl.col("coded") != ""),
         ]
     )
+
+
+def coded_table(
+    transcript: pl.DataFrame,
+    forms: Collection[str],
+    code: Callable[[pl.DataFrame], pl.DataFrame],
+) -> pl.DataFrame:
+    """Code the texts of a transcript's rows, a batch of rows at a time.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        forms: Which forms count.
+        code: Gives each of some rows in `CODED_SCHEMA` its codes.
+
+    Returns:
+        What `code` gives, in the order of `coded_texts`.
+    """
+    rows = transcript.select(*ROW_KEY, "text", "reasoning", "status")
+    coded = in_batches(
+        rows.filter(pl.col("form").is_in(list(forms))),
+        lambda batch: code(coded_texts(batch, forms)),
+    )
+    return pl.concat([coded.filter(source=SAID), coded.filter(source=THOUGHT)])
 
 
 def _source(rows: pl.DataFrame, name: str, texts: Sequence[str | None]) -> pl.DataFrame:

@@ -37,9 +37,8 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
     """
     valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
     draws = (
-        measured(transcript)
+        measured(transcript.select(*ROW_KEY, *CELL, "round", "partner_side", "ended"))
         .filter(pl.col("form") == Form.UTTERANCE)
-        .drop("status")
         .join(
             stances.select(*ROW_KEY, "label", "status"),
             on=list(ROW_KEY),

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from offrecord.measures.coded_texts import CODED_KEY, coded_texts
+from offrecord.measures.coded_texts import CODED_KEY, coded_table
 from offrecord.measures.phrases import (
     Phrases,
     Plain,
@@ -113,7 +113,10 @@ def lexical_table(transcript: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Rows in `LEXICAL_SCHEMA`.
     """
-    texts = coded_texts(transcript, [Form.UTTERANCE])
+    return coded_table(transcript, [Form.UTTERANCE], _coded)
+
+
+def _coded(texts: pl.DataFrame) -> pl.DataFrame:
     read = cache(read_attribution)
     readings = [None if text is None else read(text) for text in texts["coded"]]
     return texts.select(

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from offrecord.measures.batches import in_batches
 from offrecord.measures.phrases import Phrases, Plain, lexicon_phrases, read_lexicon
 from offrecord.measures.preparation import PREPARATION_VERSION, Variant, prepare
 from offrecord.records import Form, Status
@@ -86,7 +87,11 @@ def markers_table(transcript: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Rows in `MARKERS_SCHEMA`.
     """
-    rows = transcript.filter(pl.col("form") == Form.UTTERANCE)
+    rows = transcript.select(*ROW_KEY, "text", "labels", "status")
+    return in_batches(rows.filter(pl.col("form") == Form.UTTERANCE), _features)
+
+
+def _features(rows: pl.DataFrame) -> pl.DataFrame:
     read = cache(count_markers)
     features = []
     for text, labels, status in rows.select("text", "labels", "status").iter_rows():

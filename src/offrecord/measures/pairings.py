@@ -204,7 +204,10 @@ def planned_rows(
     """
     rounds, channels = plan_of(facts)
     asked = pl.col("form") == form
-    said, counted = transcript.filter(asked), measured(transcript).filter(asked)
+    said = transcript.select(*ROW_KEY, "round", "ended", "text", "status").filter(asked)
+    ended = transcript.select("run", "attempt", "ended")
+    kept = measured(ended).select("run", "attempt").unique()
+    counted = said.join(kept, on=["run", "attempt"], how="semi", maintain_order="left")
     largest = said.select(pl.col("draw").max().fill_null(0)).item()
     shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
     draws = range(max(shadows, largest) + 1)

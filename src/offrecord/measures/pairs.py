@@ -123,7 +123,8 @@ def column(name: str, values: Iterable[object]) -> pl.DataFrame:
 
 def _runs(transcript: pl.DataFrame, attempts: Mapping[str, int]) -> pl.DataFrame:
     """One row per run: its cell, factors spelled out, attempts, how it ended."""
-    ended = measured(transcript).select("run", "ended").unique("run")
+    rows = transcript.select("run", "attempt", "ended")
+    ended = measured(rows).select("run", "ended").unique("run")
     runs = (
         transcript.group_by("run", maintain_order=True)
         .agg(pl.col(*CELL).first(), recorded=pl.col("attempt").n_unique())
@@ -152,9 +153,8 @@ def _sides(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFrame:
     """Of each committed utterance: on the partner's side or not, or why not known."""
     valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
     return (
-        measured(transcript)
+        measured(transcript.select(*ROW_KEY, "round", "partner_side", "ended"))
         .filter(pl.col("form") == Form.UTTERANCE, pl.col("draw") == 0)
-        .select(*ROW_KEY, "round", "partner_side")
         .join(stances.select(*ROW_KEY, "label", "status"), on=list(ROW_KEY), how="left")
         .select(
             *_TURN,

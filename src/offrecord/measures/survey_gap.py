@@ -9,7 +9,7 @@ middle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ from offrecord.transcript.store import write_table
 
 ITEM_GAPS_FILE: Final = "measures/survey-items.parquet"
 CATEGORY_GAPS_FILE: Final = "measures/survey-categories.parquet"
+
+_RUNS: Final = 2_000  # whose answers are set side by side at once
 
 SKIPPED: Final = "skipped"
 """Why there is no answer: the survey has a value, and this item of it has none."""
@@ -81,7 +83,9 @@ def item_gaps(
     Raises:
         OffrecordError: If study.json does not say what was planned or asked.
     """
-    return _answers(transcript, surveys, facts).select(*ITEM_GAP_SCHEMA)
+    return pl.concat(
+        _item_gaps(answers) for answers in _answers(transcript, surveys, facts)
+    )
 
 
 def category_gaps(
@@ -101,6 +105,16 @@ def category_gaps(
     Raises:
         OffrecordError: If study.json does not say what was planned or asked.
     """
+    return pl.concat(
+        _category_gaps(answers) for answers in _answers(transcript, surveys, facts)
+    )
+
+
+def _item_gaps(answers: pl.DataFrame) -> pl.DataFrame:
+    return answers.select(*ITEM_GAP_SCHEMA)
+
+
+def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
     both = pl.col("gap").is_not_null()
     reason = (
         pl.when(~pl.col("keyed"))
@@ -109,8 +123,7 @@ def category_gaps(
         .then(pl.coalesce("public_reason", "other_reason"))
     )
     return (
-        _answers(transcript, surveys, facts)
-        .group_by(*_TURN, "category", maintain_order=True)
+        answers.group_by(*_TURN, "category", maintain_order=True)
         .agg(
             items=pl.len(),
             answered=both.sum(),
@@ -151,8 +164,11 @@ def measure_survey_gaps(
     Raises:
         OffrecordError: If study.json does not say what was planned or asked.
     """
-    items = item_gaps(transcript, surveys, facts)
-    categories = category_gaps(transcript, surveys, facts)
+    parts = [
+        (_item_gaps(answers), _category_gaps(answers))
+        for answers in _answers(transcript, surveys, facts)
+    ]
+    items, categories = (pl.concat(tables) for tables in zip(*parts, strict=True))
     write_table(study / ITEM_GAPS_FILE, items)
     write_table(study / CATEGORY_GAPS_FILE, categories)
     return items, categories
@@ -168,8 +184,11 @@ def _keyed(side: str) -> pl.Expr:
 
 def _answers(
     transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
-) -> pl.DataFrame:
-    """One row per planned pair of surveys and item: both answers, and the keying."""
+) -> Iterator[pl.DataFrame]:
+    """One row per planned pair of surveys and item: both answers, and the keying.
+
+    So many runs at a time, since a run has hundreds of such rows.
+    """
     asked = (
         transcript.filter(pl.col("form") == Form.SURVEY)
         .group_by("scenario")
@@ -178,14 +197,32 @@ def _answers(
     planned = (
         planned_rows(transcript, facts, Form.SURVEY)
         .filter(draw=0)
+        .drop("text")
         .join(asked, on="scenario", maintain_order="left")
-        .join(_items(facts, asked), on="instrument", maintain_order="left_right")
     )
-    given = surveys.select(
-        *ROW_KEY, parsed="status", item="items", answer="answers"
-    ).explode("item", "answer")
+    items = _items(facts, asked)
+    given = surveys.select(*ROW_KEY, parsed="status", item="items", answer="answers")
+    runs = planned.select(pl.col("run").unique(maintain_order=True))
+    batches = [*runs.iter_slices(_RUNS)] or [runs]
+    for batch in batches:
+        asked_of, given_by = (
+            rows.join(batch, on="run", how="semi", maintain_order="left")
+            for rows in (planned, given)
+        )
+        yield _gaps(asked_of, given_by, items, facts["channels"][0])
+
+
+def _gaps(
+    planned: pl.DataFrame, given: pl.DataFrame, items: pl.DataFrame, first: str
+) -> pl.DataFrame:
     sides = (
-        planned.join(given, on=[*ROW_KEY, "item"], how="left", maintain_order="left")
+        planned.join(items, on="instrument", maintain_order="left_right")
+        .join(
+            given.explode("item", "answer"),
+            on=[*ROW_KEY, "item"],
+            how="left",
+            maintain_order="left",
+        )
         .with_columns(status=pl.coalesce("parsed", "status"))
         .with_columns(
             reason=pl.when(pl.col("answer").is_null()).then(
@@ -195,7 +232,7 @@ def _answers(
             )
         )
     )
-    spoken = pl.col("channel") == facts["channels"][0]
+    spoken = pl.col("channel") == first
     place = ["run", "agent", "turn", "item"]
     public = sides.filter(spoken).select(
         *place, public="answer", public_reason="reason"

@@ -16,6 +16,7 @@ import polars as pl
 
 from offrecord.content.labels import normalise
 from offrecord.content.reply import spoken_text
+from offrecord.measures.batches import SIZE, in_batches
 from offrecord.measures.stance import STANCE_VERSION, Stance, parse_stance
 from offrecord.measures.survey import SURVEY_VERSION, parse_survey
 from offrecord.records import Form, OffrecordError, Status, digest
@@ -62,7 +63,12 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
         replies would favour the short ones; cut off before that, and wherever nothing
         was said, it keeps its raw status and has no label.
     """
-    rows = transcript.filter(pl.col("form") == Form.UTTERANCE)
+    version = stance_version(transcript)
+    rows = _of_form(transcript, Form.UTTERANCE)
+    return in_batches(rows, lambda batch: _stances(batch, version))
+
+
+def _stances(rows: pl.DataFrame, version: str) -> pl.DataFrame:
     labels, statuses, rules, repairs = [], [], [], []
     for text, pair, raw in rows.select("text", "labels", "status").iter_rows():
         stance = parse_stance(text, pair) if raw in _PARSED else None
@@ -78,7 +84,7 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
         pl.Series("status", statuses, pl.String),
         pl.Series("rule", rules, pl.String),
         pl.Series("repairs", repairs, pl.List(pl.String)),
-        pl.lit(stance_version(transcript)).alias("version"),
+        pl.lit(version).alias("version"),
     )
 
 
@@ -109,7 +115,14 @@ def survey_table(
     Raises:
         OffrecordError: If a row names an instrument that is not among these.
     """
-    rows = transcript.filter(pl.col("form") == Form.SURVEY)
+    version = survey_version(transcript, instruments)
+    rows = _of_form(transcript, Form.SURVEY)
+    return in_batches(rows, lambda batch: _answers(batch, instruments, version))
+
+
+def _answers(
+    rows: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]], version: str
+) -> pl.DataFrame:
     asked, answers, statuses, repairs = [], [], [], []
     for text, stamp, raw in rows.select("text", "instrument", "status").iter_rows():
         if stamp not in instruments:
@@ -133,7 +146,7 @@ def survey_table(
         pl.Series("answers", answers, pl.List(pl.Int32)),
         pl.Series("status", statuses, pl.String),
         pl.Series("repairs", repairs, pl.List(pl.String)),
-        pl.lit(survey_version(transcript, instruments)).alias("version"),
+        pl.lit(version).alias("version"),
     )
 
 
@@ -188,11 +201,17 @@ def survey_version(
 
 def _replies(transcript: pl.DataFrame, form: Form) -> str:
     """A hash of the replies of a form, their keys, and what they may state."""
-    rows = transcript.filter(pl.col("form") == form)
     hashed = hashlib.sha256()
-    for row in rows.select(*ROW_KEY, "labels", "instrument", "status", "text").rows():
-        hashed.update(repr(row).encode())
+    for batch in _of_form(transcript, form).iter_slices(SIZE):
+        for row in batch.rows():
+            hashed.update(repr(row).encode())
     return hashed.hexdigest()[:16]
+
+
+def _of_form(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
+    """What a parse of a form's rows hangs on."""
+    columns = (*ROW_KEY, "labels", "instrument", "status", "text")
+    return transcript.select(columns).filter(pl.col("form") == form)
 
 
 def _stored(path: Path, schema: Mapping[str, Any], version: str) -> pl.DataFrame | None:
