@@ -1,24 +1,25 @@
-"""Critical path: one run takes rounds x agents latencies, not one for every call.
+"""Critical path: how near a study comes to what latency and connections allow.
 
-The run goes through `offrecord run`, Inspect and its OpenAI-compatible provider to a
-server on this machine that answers each request after a fixed time. What is timed is
-from the first request received to the last reply sent: the start of Python and of
-Inspect is no part of it.
+Studies go through `offrecord run`, Inspect and its OpenAI-compatible provider to a
+server on this machine that answers each request after a fixed time. A run needs at
+least one latency a turn, and all calls need their share of the connections: the larger
+of the two is the limit. What is timed is from the first request received to the last
+reply sent; the start of Python and of Inspect, and the import at the end, stand apart.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from benchmarks import Figure
+from benchmarks.serial import serial_seconds
 from offrecord.study import load_study
 from tests.fake_server import FakeServer
 
@@ -28,45 +29,87 @@ AGENTS: Final = 2
 CALLS: Final = ROUNDS * AGENTS * 6
 """Per turn an utterance, a shadow and a survey in each of two channels."""
 
-_TRIES: Final = 3  # what else the machine does only adds to a time
-_SERIAL: Final = 12  # requests timed one after another, scaled up to all calls
+MANY: Final = 50
+CONNECTIONS: Final = 20
+AIM: Final = "at most 1.15"
+
+_TRIES: Final = {1: 3, MANY: 2}  # what else the machine does only adds to a time
+
+
+class Held(NamedTuple):
+    """One study, in seconds."""
+
+    before: float
+    """From the command to the first request."""
+    debates: float
+    """From the first request to the last reply."""
+    after: float
+    """From the last reply to the command's end: last logs written, import, tables."""
+    pairs: int
+    """Turns with both stances."""
+    at_once: int
+    """The most requests that waited at one time."""
+    serial: float
+    """The calls of one run one after another."""
 
 
 def run() -> list[Figure]:
-    """Time one run, and the same calls one after another."""
-    seconds = []
-    for _ in range(_TRIES):
-        with FakeServer(LATENCY) as server, tempfile.TemporaryDirectory() as folder:
-            pairs = _debate(server, Path(folder) / "study")
-            seconds.append(server.sent[-1] - server.received[0])
-            calls, at_once = len(server.bodies), server.open_at_once
-            serial = _serial(server) * calls / _SERIAL
-    best, limit = min(seconds), ROUNDS * AGENTS * LATENCY
-    tries = ", ".join(f"{each:.2f}" for each in seconds)
-    return [
-        Figure("calls of one run", str(calls), str(CALLS)),
-        Figure("pairs of stances", str(pairs), str(ROUNDS * AGENTS)),
-        Figure("most requests at once", str(at_once)),
-        Figure(
-            f"first request to last reply, {LATENCY * 1000:.0f} ms a call",
-            f"{tries} s",
-            f"{limit:.0f} s",
-        ),
-        Figure("best over rounds x agents latencies", f"{best / limit:.3f}", "1.15"),
-        Figure(
-            f"one after another ({_SERIAL} calls timed, scaled up)", f"{serial:.1f} s"
-        ),
-        Figure("times faster than that", f"{serial / best:.1f}"),
-    ]
+    """Time one run and many, and the same calls one after another."""
+    return [*_figures(1), *_figures(MANY)]
 
 
-def _debate(server: FakeServer, out: Path) -> int:
-    """Hold one run and return how many of its turns have both stances."""
+def limit(runs: int) -> float:
+    """Seconds that no schedule can beat."""
+    turns = ROUNDS * AGENTS * LATENCY
+    return max(turns, runs * CALLS * LATENCY / CONNECTIONS)
+
+
+def _figures(runs: int) -> Iterator[Figure]:
+    held = [_hold(runs) for _ in range(_TRIES[runs])]
+    best, least = min(held, key=lambda one: one.debates), limit(runs)
+    tries = ", ".join(f"{one.debates:.2f}" for one in held)
+    name = f"{runs} run{'s' if runs > 1 else ''}, {CONNECTIONS} connections"
+    yield Figure(
+        f"{name}: first request to last reply, {LATENCY * 1000:.0f} ms a call",
+        f"{tries} s",
+        f"{least:g} s",
+    )
+    yield Figure(f"{name}: best over the limit", f"{best.debates / least:.3f}", AIM)
+    yield Figure(
+        f"{name}: pairs of stances", str(best.pairs), str(runs * ROUNDS * AGENTS)
+    )
+    yield Figure(f"{name}: most requests at once", str(best.at_once))
+    yield Figure(
+        f"{name}: before the first request, after the last reply",
+        f"{best.before:.1f} s, {best.after:.1f} s",
+    )
+    serial = best.serial * runs
+    of_one = " (one run's, times the runs)" if runs > 1 else ""
+    yield Figure(f"{name}: one after another{of_one}", f"{serial:.0f} s")
+    yield Figure(f"{name}: times faster than that", f"{serial / best.debates:.1f}")
+
+
+def _hold(runs: int) -> Held:
+    with FakeServer(LATENCY) as server, tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "study"
+        begun = time.monotonic()
+        _run(server, out, runs)
+        ended, first, last = time.monotonic(), server.received[0], server.sent[-1]
+        if len(server.bodies) != runs * CALLS:
+            raise RuntimeError(f"{len(server.bodies)} calls instead of {runs * CALLS}")
+        at_once = server.open_at_once
+        pairs = load_study(out).pairs.drop_nulls(["public", "other"]).height
+        serial = serial_seconds(server.url, server.bodies[:CALLS])
+    return Held(first - begun, last - first, ended - last, pairs, at_once, serial)
+
+
+def _run(server: FakeServer, out: Path, runs: int) -> None:
     command = [
         *(sys.executable, "-m", "offrecord", "run", "--out", str(out)),
         *("--model", "openai-api/bench/fixed-latency", "--scenario", "promotion"),
-        *("--condition", "alignment-future", "--runs", "1", "--rounds", str(ROUNDS)),
-        *("--", "--display", "none"),
+        *("--condition", "alignment-future", "--runs", str(runs)),
+        *("--rounds", str(ROUNDS)),
+        *("--", "--display", "none", "--max-connections", str(CONNECTIONS)),
     ]
     done = subprocess.run(
         command,
@@ -77,18 +120,3 @@ def _debate(server: FakeServer, out: Path) -> int:
     )
     if done.returncode or server.faults:
         raise RuntimeError(f"{server.faults}\n{done.stdout}\n{done.stderr}")
-    return load_study(out).pairs.drop_nulls(["public", "other"]).height
-
-
-def _serial(server: FakeServer) -> float:
-    """Seconds for `_SERIAL` of the run's own requests, each sent after the other."""
-    start = time.monotonic()
-    for body in server.bodies[:_SERIAL]:
-        request = urllib.request.Request(
-            f"{server.url}/chat/completions",
-            data=json.dumps(body).encode(),
-            headers={"content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request) as reply:
-            reply.read()
-    return time.monotonic() - start

@@ -215,14 +215,11 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
         replies[request.stamp] = Output(request, reply)
         return reply
 
-    async def follow(request: Request) -> None:
+    async def start(requests: Sequence[Request]) -> None:
         for _ in range(_HEAD_START):
             await checkpoint()
-        await obtain(request)
-
-    def start(requests: Sequence[Request]) -> None:
         for request in requests:
-            group.start_soon(follow, request)
+            group.start_soon(obtain, request)
 
     history, ended, planned = script.given, Ended.COMPLETED, list[Request]()
     turns = list(script.turns)
@@ -232,10 +229,10 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
             planned += [spoken, *others]
             async with scope(turn) if scope else nullcontext():
                 if turn is turns[-1]:
-                    start(others)
+                    group.start_soon(start, others)
                 reply = await obtain(spoken)
                 if turn is not turns[-1]:
-                    start(others)
+                    group.start_soon(start, others)
             text = spoken_text(reply.text)
             if (
                 reply.status in {Status.EMPTY, Status.FILTERED, Status.ERROR}
