@@ -23,7 +23,7 @@ from offrecord.transcript.store import write_table
 ITEM_GAPS_FILE: Final = "measures/survey-items.parquet"
 CATEGORY_GAPS_FILE: Final = "measures/survey-categories.parquet"
 
-_RUNS: Final = 2_000  # whose answers are set side by side at once
+_RUNS: Final = 500  # whose answers are set side by side at once
 
 SKIPPED: Final = "skipped"
 """Why there is no answer: the survey has a value, and this item of it has none."""

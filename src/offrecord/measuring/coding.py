@@ -87,7 +87,8 @@ def _shares(study: Study, codes: pl.DataFrame) -> Iterator[str]:
 
     spoken = study.facts["channels"][0]
     pairs = attributed_pairs(study.pairs, codes, study.transcript, spoken)
-    target = study.transcript.filter(role=Role.TARGET)["agent"].first()
+    roles = study.transcript.select("role", "agent")
+    target = roles.filter(role=Role.TARGET)["agent"].first()
     pairs = pairs.filter(agent=target)
     for by in ((), ("model",)):
         for what, wanted in (("mention", MENTIONED), ("explicit", EXPLICIT)):

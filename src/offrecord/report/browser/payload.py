@@ -75,6 +75,7 @@ def browser_fragment(
     held = held_runs(transcript, max_runs)
     rows = shown_rows(transcript, held)
     ours = pl.col("run").is_in(held)
+    stances, surveys = stances.filter(ours), surveys.filter(ours)
     index = browser_index(rows, pairs.filter(ours), [stances, surveys], facts)
     attempts = (
         transcript.filter(ours)
