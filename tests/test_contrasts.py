@@ -141,6 +141,13 @@ def test_a_difference_is_newcombes_for_independent_turns() -> None:
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_gap_of_a_single_run_has_no_interval_and_not_the_widest() -> None:
+    stance, ids = np.array([1.0, 0.0, 1.0]), np.zeros(3, np.int64)
+    gap = gap_of(Turns(stance, 1 - stance, ids, ids, ids + 1), 0.95)
+    assert gap.value == pytest.approx(1 / 3)
+    assert np.isnan([gap.low, gap.high]).all()
+
+
 def test_a_gap_of_channels_that_never_differ_still_has_a_width() -> None:
     ids = np.arange(6).repeat(5)
     stance = (ids % 2).astype(np.float64)

@@ -17,6 +17,7 @@ from offrecord.content.escapes import escaped
 from offrecord.estimating import Wanted, estimate_study, write_estimates
 from offrecord.estimating.card import score_card
 from offrecord.measures.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
+from offrecord.records import OffrecordError
 from offrecord.report.numbers import points
 from offrecord.report.page import drawings
 from offrecord.report.page.sections import EVIDENCE
@@ -348,6 +349,49 @@ def test_estimates_are_made_anew_only_when_the_study_changed(tmp_path: Path) -> 
     assert (study.path / "report.html").read_bytes() == report
     more = small(tmp_path / "s", [*moved(), *both("e")])
     assert "5 runs took" in page_of(more).words
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"measured": []},
+        {"contrasts": [3]},
+        {"contrasts": {"a": 1}},
+        {"views": {}},
+        {"views": {"kinds": []}},
+        {"note": None, "views": {"kinds": {"rates": [{}]}}},
+    ],
+)
+def test_estimates_of_another_shape_are_made_anew(
+    tmp_path: Path, spoilt: dict[str, Any]
+) -> None:
+    study = small(tmp_path / "s", moved())
+    whole = page_of(study).words
+    file = study.path / "estimates.json"
+    right = file.read_bytes()
+    file.write_text(json.dumps({**json.loads(right), **spoilt}))
+    assert page_of(load_study(study.path)).words == whole
+    assert file.read_bytes() == right
+
+
+def test_measures_of_another_shape_are_one_clear_line(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved())
+    path = study.path / SIMILARITY_FILE
+    write_table(path, pl.DataFrame({"pairing": ["channels"]}))
+    with pytest.raises(OffrecordError, match="no column 'left_run'; measure it again"):
+        page_of(study)
+    odd = {name: ["odd"] for name in SIMILARITY_SCHEMA}
+    write_table(path, pl.DataFrame(odd))
+    with pytest.raises(OffrecordError, match="measure it again") as fault:
+        page_of(study)
+    assert "\n" not in str(fault.value)
+
+
+def test_without_any_stance_there_is_nothing_to_say(tmp_path: Path) -> None:
+    rows = [one | {"text": "Hm.", "status": "ok"} for one in moved()]
+    page = page_of(small(tmp_path / "s", rows, rounds=1))
+    assert "No turn of alpha under alignment has both stances" in page.words
+    assert "2 of 2 are missing" in page.words
 
 
 def test_figures_are_written_as_files(tmp_path: Path) -> None:

@@ -74,11 +74,14 @@ def gap_of(turns: Turns, level: float) -> Bounds:
     shown = correlation(
         *(Sample(v, turns.runs, turns.runs, turns.cells) for v in (towards, away))
     )
-    opposed = min(shown, -_multinomial(a.value, b.value))
+    exclusive = -_multinomial(a.value, b.value)
+    opposed = exclusive if math.isnan(shown) else min(shown, exclusive)
     down = _joined(a.value - a.low, b.high - b.value, opposed)
     up = _joined(a.high - a.value, b.value - b.low, opposed)
     gap = a.value - b.value
-    return Bounds(gap, max(-1.0, gap - down), min(1.0, gap + up))
+    # NaN stays NaN: without bounds of its parts a gap has none, not the widest.
+    low, high = np.clip([gap - down, gap + up], -1.0, 1.0).tolist()
+    return Bounds(gap, low, high)
 
 
 def outcome(test: PValue, bounds: Bounds) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from offrecord.measures.awareness import AWARENESS_FILE, aware_flags
 from offrecord.measures.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.pairs import factor_names
+from offrecord.measuring.stored import stored_measures
 from offrecord.records import OffrecordError
 from offrecord.study import Study, load_study
 from offrecord.transcript.folder import DESIGN_FILE
@@ -54,7 +55,6 @@ from offrecord.transcript.store import (
     STUDY_FILE,
     TRANSCRIPT_FILE,
     read_json,
-    read_table,
     write_text,
 )
 
@@ -167,8 +167,17 @@ def stored_estimates(study: Study, wanted: Wanted) -> dict[str, Any]:
         stored = read_json(path)
         if stored.get("version") == version("offrecord") and stored.get("views"):
             return stored
+    return fresh_estimates(study, wanted)
+
+
+def fresh_estimates(study: Study, wanted: Wanted) -> dict[str, Any]:
+    """Estimate a study, write `estimates.json`, and give what stands there.
+
+    Raises:
+        OffrecordError: If the study cannot be read, or the file cannot be written.
+    """
     write_estimates(study, estimate_study(study, wanted))
-    return read_json(path)
+    return read_json(study.path / ESTIMATES_FILE)
 
 
 def _newest(study: Study) -> int:
@@ -181,15 +190,15 @@ def _newest(study: Study) -> int:
 def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:
     if not without_aware:
         return study.pairs
-    path = study.path / AWARENESS_FILE
-    if not path.is_file():
+    table = stored_measures(study, AWARENESS_FILE)
+    if table is None:
         raise OffrecordError(
-            f"{path}: no such file; run 'offrecord measure {study.path} --measures "
-            "markers' first"
+            f"{study.path / AWARENESS_FILE}: no such file; run 'offrecord measure "
+            f"{study.path} --measures markers' first"
         )
     rows = study.transcript.select("run", "attempt", "ended")
     kept = measured(rows).select("run", "attempt").unique()
-    flags = aware_flags(read_table(path), study.transcript)
+    flags = aware_flags(table, study.transcript)
     counted = flags.join(kept, on=["run", "attempt"], how="semi")
     return leave_out_aware(study.pairs, counted, str(study.facts["channels"][0]))
 

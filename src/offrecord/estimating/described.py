@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from offrecord.estimates.groups import group_keys, grouped
+from offrecord.estimates.groups import group_keys, grouped, place_of
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.missingness import missingness, rate_ranges
 from offrecord.estimates.scopes import Scope, clustered, scoped
@@ -17,10 +17,10 @@ from offrecord.measures.awareness import AWARENESS_FILE, SIGNS
 from offrecord.measures.markers import MARKERS_FILE
 from offrecord.measures.pairs import CELL
 from offrecord.measures.similarity import SIMILARITY_FILE
+from offrecord.measuring.stored import stored_measures
 from offrecord.study import Study
 from offrecord.transcript.measured import measured
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import read_table
 
 Rows = list[dict[str, Any]]
 
@@ -38,12 +38,6 @@ MARKERS: Final = (
     "concession_opening",
 )
 """The markers that a report shows; the last one is a share."""
-
-
-def measured_table(study: Study, file: str) -> pl.DataFrame | None:
-    """A table of measures, or None where it was not measured."""
-    path = study.path / file
-    return read_table(path) if path.is_file() else None
 
 
 def missing_rows(pairs: pl.DataFrame, by: Sequence[str]) -> Rows:
@@ -97,7 +91,7 @@ def status_rows(study: Study) -> Rows:
 
 def cosine_spread(study: Study) -> Rows:
     """The distribution of cosines by model, condition, agent, channel and pairing."""
-    table = measured_table(study, SIMILARITY_FILE)
+    table = stored_measures(study, SIMILARITY_FILE)
     if table is None:
         return []
     cells = study.pairs.select("run", "model", "condition", "kind").unique("run")
@@ -123,7 +117,7 @@ def cosine_spread(study: Study) -> Rows:
 
 def marker_rows(study: Study) -> Rows:
     """The mean of each marker by kind, agent and channel, with the run as cluster."""
-    table = measured_table(study, MARKERS_FILE)
+    table = stored_measures(study, MARKERS_FILE, [*ROW_KEY, *MARKERS])
     if table is None:
         return []
     rows = _with_cells(study, table.filter(draw=0), MARKERS)
@@ -136,15 +130,19 @@ def marker_rows(study: Study) -> Rows:
 
 def awareness_rows(study: Study) -> Rows:
     """The share of texts that show each sign, by kind, agent, channel and form."""
-    table = measured_table(study, AWARENESS_FILE)
+    table = stored_measures(study, AWARENESS_FILE, [*ROW_KEY, *SIGNS])
     if table is None:
         return []
-    rows = _with_cells(study, table, SIGNS)
-    return [
-        {**named, "sign": sign, **_mean(group, sign)}
-        for named, group in grouped(rows, ["kind", "agent", "channel", "form"])
+    keys = ["kind", "agent", "channel", "form"]
+    found = [
+        (named, {**named, "sign": sign, **_mean(group, sign)})
+        for form in table["form"].unique().sort()
+        for named, group in grouped(
+            _with_cells(study, table.filter(form=form), SIGNS), keys
+        )
         for sign in SIGNS
     ]
+    return [row for _, row in sorted(found, key=lambda one: place_of(one[0], keys))]
 
 
 def _with_cells(

@@ -18,7 +18,6 @@ from offrecord.estimates.groups import group_keys, grouped, place_of
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.scopes import Scope, clustered, scoped
 from offrecord.estimates.splits import SplitRow, split_rows
-from offrecord.estimating.described import measured_table
 from offrecord.measures.attribution import ATTRIBUTION_FILE, attributed_pairs
 from offrecord.measures.lexical import LEXICAL_FILE
 from offrecord.measures.pairs import CELL
@@ -27,7 +26,9 @@ from offrecord.measures.similarity import SIMILARITY_FILE
 from offrecord.measures.survey_gap import ITEM_GAPS_FILE
 from offrecord.measuring import ENTAILMENT_FILE
 from offrecord.measuring.coding import CODER_FILE
+from offrecord.measuring.stored import stored_measures
 from offrecord.study import Study
+from offrecord.transcript.schema import ROW_KEY
 
 Rows = Iterator[dict[str, Any]]
 
@@ -47,7 +48,7 @@ _TEXT_VALUES: Final = {
 
 def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
     """Each item's level in both channels, the gap, and the shifts against baseline."""
-    gaps = measured_table(study, ITEM_GAPS_FILE)
+    gaps = stored_measures(study, ITEM_GAPS_FILE, _ANSWER)
     if gaps is None:
         return
     turns = study.pairs.drop("public", "other", "public_status", "other_status")
@@ -57,7 +58,7 @@ def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
     found = list[SplitRow]()
     # Item by item: with the cells beside every answer, all of them fill the memory.
     for item in gaps["item"].unique().sort():
-        answers = gaps.filter(item=item).select(*_ANSWER)
+        answers = gaps.filter(item=item)
         rows = turns.join(answers, on=["run", "agent", "turn", "channel"], how="inner")
         found += split_rows(rows, keys, scope, numeric=True, also=["item"])
     for row in sorted(found, key=lambda row: place_of(row.keys, [*row.keys])):
@@ -68,7 +69,7 @@ def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
 def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
     """Mean similarity and entailment by pairing, with the run as cluster."""
     for file, values in _TEXT_VALUES.items():
-        table = measured_table(study, file)
+        table = stored_measures(study, file)
         if table is None:
             continue
         # What a run has one value of; agent and channel are the pair's own.
@@ -106,11 +107,12 @@ def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
 
 def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
     """Mention and explicit attribution, pooled and by the keys, for the target."""
-    target = study.transcript.filter(role="target")["agent"].first()
+    roles = study.transcript.select("role", "agent")
+    target = roles.filter(role="target")["agent"].first()
     spoken = str(study.facts["channels"][0])
     keys = [key for key in by if key in {"model", "scenario"}]
     for coder, file in (("lexical", LEXICAL_FILE), ("judges", ATTRIBUTION_FILE)):
-        codes = measured_table(study, file)
+        codes = stored_measures(study, file, [*ROW_KEY, "source", "code"])
         if codes is None:
             continue
         pairs = attributed_pairs(study.pairs, codes, study.transcript, spoken)
@@ -123,7 +125,7 @@ def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
 
 def agreement_estimates(study: Study) -> Rows:
     """Krippendorff's alpha of the stated stance and all second coders."""
-    table = measured_table(study, CODER_FILE)
+    table = stored_measures(study, CODER_FILE)
     if table is None:
         return
     named = table.with_columns(

@@ -149,6 +149,12 @@ def _print(
 
 def _remarks(estimates: Mapping[str, Any]) -> list[str]:
     lines = [f"Note: {estimates['note']}."] if estimates["note"] else []
+    kinds = {row["kind"] for row in estimates["views"]["kinds"]["rates"]}
+    if len(kinds) > 1 and not {"condition", "kind", "timing"} & set(estimates["by"]):
+        lines.append(
+            f"Note: {', '.join(sorted(kinds))} are pooled here; --by kind tells them "
+            "apart, and gives the split."
+        )
     if estimates["without_aware"]:
         lines.append(
             f"Without {estimates['pairs_left_out']} pairs that show awareness."

@@ -6,6 +6,7 @@ This stands beside the flow, as `study.py` does: it hands the report the numbers
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,17 +14,23 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.estimating import Wanted, stored_estimates
-from offrecord.report.browser import browser_fragment
+from offrecord.estimating import Wanted, fresh_estimates, stored_estimates
+from offrecord.measuring.stored import stored_measures
+from offrecord.report.browser import Fragment, browser_fragment
+from offrecord.report.browser.selection import MAX_RUNS, held_runs
 from offrecord.report.figures.files import write_figures
+from offrecord.report.figures.grammar import Figure
 from offrecord.report.page import drawings, render_page
 from offrecord.report.page.findings import Findings
 from offrecord.report.page.sections import EVIDENCE
 from offrecord.reporting.gather import gather
 from offrecord.study import Study
-from offrecord.transcript.store import read_table, write_text
+from offrecord.transcript.store import write_text
 
 REPORT_FILE: Final = "report.html"
+
+_ODD: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What drawing from a file of another shape ends in."""
 
 _BROWSED: Final = (
     "similarity",
@@ -63,29 +70,38 @@ def report_study(study: Study, wanted: Report) -> list[Path]:
         OffrecordError: If there is nothing to report, or nothing can be written.
     """
     estimates = stored_estimates(study, Wanted())
-    found = gather(study, estimates, wanted.channel)
-    limit: dict[str, Any] = (
-        {} if wanted.max_runs is None else {"max_runs": wanted.max_runs}
-    )
+    most = MAX_RUNS if wanted.max_runs is None else wanted.max_runs
     browser = browser_fragment(
         study.transcript,
         study.stances,
         study.surveys,
         study.pairs,
         study.facts,
-        measures=_measures(study),
-        **limit,
+        measures=_measures(study, held_runs(study.transcript, most)),
+        max_runs=most,
     )
+    try:
+        page, figures = _drawn(study, estimates, wanted, browser)
+    except _ODD:
+        # A file of estimates that somebody else wrote: made anew from the tables.
+        estimates = fresh_estimates(study, Wanted())
+        page, figures = _drawn(study, estimates, wanted, browser)
+    path = study.path / REPORT_FILE
+    write_text(path, page)
+    if wanted.figures is None:
+        return [path]
+    return [path, *write_figures(figures, wanted.figures)]
+
+
+def _drawn(
+    study: Study, estimates: Mapping[str, Any], wanted: Report, browser: Fragment
+) -> tuple[str, list[Figure]]:
+    found = gather(study, estimates, wanted.channel)
     page = render_page(
         found, browser, version=version("offrecord"), banners=banners(found)
     )
-    path = study.path / REPORT_FILE
-    write_text(path, page)
-    written = [path]
-    if wanted.figures is not None:
-        shown = drawings([make(found) for make in EVIDENCE])
-        written += write_figures([one.figure for one in shown], wanted.figures)
-    return written
+    shown = drawings([make(found) for make in EVIDENCE]) if wanted.figures else []
+    return page, [one.figure for one in shown]
 
 
 def banners(found: Findings) -> list[str]:
@@ -97,6 +113,11 @@ def banners(found: Findings) -> list[str]:
             "ended. Every figure is of these alone; call 'offrecord run' again with "
             "the same --out for the rest."
         )
+    if found.replay_of:
+        told.append(
+            f"A replay: these models answered on the stored histories of "
+            f"{found.replay_of}, in which their own words have no part."
+        )
     if any(name.startswith("simulated/") for name in found.models):
         told.append(
             "Simulated agents with planted answers: this shows that the instrument "
@@ -105,10 +126,12 @@ def banners(found: Findings) -> list[str]:
     return told
 
 
-def _measures(study: Study) -> dict[str, pl.DataFrame]:
+def _measures(study: Study, runs: list[str]) -> dict[str, pl.DataFrame]:
+    """What was measured of the runs whose transcripts the page holds."""
     tables = {}
     for name in _BROWSED:
-        path = study.path / "measures" / f"{name}.parquet"
-        if path.is_file():
-            tables[name] = read_table(path)
+        table = stored_measures(study, f"measures/{name}.parquet")
+        if table is not None:
+            run = "run" if "run" in table.columns else "left_run"
+            tables[name] = table.filter(pl.col(run).is_in(runs))
     return tables

@@ -15,6 +15,7 @@ from offrecord.reporting.prompts import study_items, study_prompts
 from offrecord.reporting.quotes import study_quotes
 from offrecord.runner.resolve import planned_of
 from offrecord.study import Study
+from offrecord.transcript.folder import DESIGN_FILE
 
 
 def gather(study: Study, estimates: Mapping[str, Any], channel: str | None) -> Findings:
@@ -42,6 +43,7 @@ def gather(study: Study, estimates: Mapping[str, Any], channel: str | None) -> F
         spoken=spoken,
         channel=beside,
         planned_runs=planned_of(study),
+        replay_of=study.design.on if (study.path / DESIGN_FILE).is_file() else "",
         ended_runs=study.ended_runs,
         transcripts=_counts(study),
         quotes=study_quotes(study, target, beside),
@@ -68,7 +70,7 @@ def _counts(study: Study) -> dict[str, Any]:
 
 def _design(study: Study, others: list[str]) -> list[tuple[str, str]]:
     rows, facts = study.transcript, study.facts
-    utterances = rows.filter(pl.col("form") == Form.UTTERANCE)
+    utterances = rows.select("form", "draw").filter(pl.col("form") == Form.UTTERANCE)
     counts = _counts(study)
     told = [
         ("source", str(facts.get("source", ""))),

@@ -10,11 +10,12 @@ from offrecord.measures.attribution import VERDICTS_FILE
 from offrecord.measures.codebook import EVIDENCE
 from offrecord.measures.coded_texts import SAID
 from offrecord.measures.lexical import LEXICAL_FILE
+from offrecord.measures.pairs import CELL
+from offrecord.measuring.stored import stored_measures
 from offrecord.report.page.blocks import Quote
 from offrecord.study import Study
 from offrecord.transcript.measured import measured
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import read_table
 
 _MOST: Final = 6
 _LONGEST: Final = 900  # characters of a quote
@@ -28,13 +29,15 @@ def study_quotes(study: Study, target: str, channel: str) -> list[Quote]:
         target: Whose turns.
         channel: The channel that the text is of.
     """
-    judged, worded = study.path / VERDICTS_FILE, study.path / LEXICAL_FILE
-    path = judged if judged.is_file() else worded
-    if not path.is_file():
+    coded = stored_measures(study, VERDICTS_FILE)
+    if coded is None:
+        coded = stored_measures(study, LEXICAL_FILE)
+    if coded is None:
         return []
-    codes = read_table(path).filter(code="explicit", source=SAID, channel=channel)
+    codes = coded.filter(code="explicit", source=SAID, channel=channel)
     codes = codes.unique(list(ROW_KEY), keep="first", maintain_order=True)
-    rows = measured(study.transcript).filter(agent=target, draw=0)
+    columns = (*ROW_KEY, *CELL, "round", "repeat", "text", "ended")
+    rows = measured(study.transcript.select(columns)).filter(agent=target, draw=0)
     turns = (
         study.pairs.filter(
             (pl.col("agent") == target)

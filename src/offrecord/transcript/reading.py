@@ -43,12 +43,18 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_table(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    *,
+    again: str = "import it again",
+) -> pl.DataFrame:
     """Read one Parquet file.
 
     Args:
         path: The file.
         columns: Those to read; all by default. What else it holds is not looked at.
+        again: What makes a table that lacks a column anew.
 
     Raises:
         OffrecordError: If there is none, it is not Parquet, it has no such column, or
@@ -60,7 +66,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
         known = pl.read_parquet_schema(io.BytesIO(data))
         for name in columns or ():
             if name not in known:
-                raise OffrecordError(f"{path}: no column '{name}'; import it again")
+                raise OffrecordError(f"{path}: no column '{name}'; {again}")
         rows = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
         if rows > max(_FEW_ROWS, len(data)):
             raise OffrecordError(f"{path}: {rows:,} rows in {len(data):,} bytes")

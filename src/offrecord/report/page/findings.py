@@ -30,6 +30,8 @@ class Findings:
     channel: str
     """The channel that this page sets beside it."""
     planned_runs: int
+    replay_of: str
+    """The study whose histories were answered; empty for debates of its own."""
     ended_runs: int
     transcripts: Mapping[str, Any] = field(default_factory=dict)
     """Counts over the record: rows, attempts, retries, tokens, dates."""

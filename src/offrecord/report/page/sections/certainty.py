@@ -50,13 +50,14 @@ def certainty_section(found: Findings) -> Section:
 
 def _lead(found: Findings) -> str:
     rows = _scope_rows(found, "divergence")
-    errors = [f"±{points(row['se'])} for {row['scope']}" for row in rows if row["se"]]
-    if len(errors) < 2:
+    known = [row for row in rows if row["se"]]
+    if len(known) < 2:
         return ""
+    errors = ", ".join(f"±{points(row['se'])} for {row['scope']}" for row in known)
+    unknown = [row["scope"] for row in rows if not row["se"]]
+    none = f"; for {' and '.join(unknown)} these runs show none" if unknown else ""
     value = points(rows[0]["value"])
-    return (
-        f"The same {value} % of divergence has a standard error of {', '.join(errors)}."
-    )
+    return f"The same {value} % of divergence has a standard error of {errors}{none}."
 
 
 def _blocks(found: Findings) -> Iterator[Block]:
@@ -95,7 +96,10 @@ def _scopes(found: Findings) -> Table:
                 row["scope"],
                 points(row["value"]),
                 points(row["se"]),
-                interval(row["low"], row["high"]).strip() or UNDEFINED,
+                Cell(
+                    interval(row["low"], row["high"]).strip() or UNDEFINED,
+                    row["reason"] or "",
+                ),
                 count(row["clusters"]),
             )
             for estimate, label in names.items()
@@ -127,7 +131,7 @@ def _floor(found: Findings) -> Table:
                 points(row["cross"]),
                 points(row["within_public"]),
                 points(row["within_other"]),
-                bounded(row, "d_star"),
+                _reasoned(row),
                 chance(row["p"]),
                 f"{points(row['changed_low'])} to {points(row['changed_high'])}"
                 if row["changed_low"] is not None
@@ -136,8 +140,16 @@ def _floor(found: Findings) -> Table:
             for row in rows
         ],
         caption="How often two samples differ, in percent of pairs. From shadows, or "
-        "at turn 1, where the histories are alike, from repeats.",
+        "at turn 1, where the histories are alike, from repeats. p tests whether the "
+        "audience changes anything at all in these very runs; the last column is a "
+        "range for these runs, without an interval of its own.",
     )
+
+
+def _reasoned(row: Row) -> Cell:
+    """D* over its interval, or over why it has none."""
+    cell = bounded(row, "d_star")
+    return cell if cell.hint else replace(cell, hint=row["reason"] or "")
 
 
 def _scenarios(found: Findings) -> Table:

@@ -74,6 +74,12 @@ def headline(found: Findings) -> str:
     if not rates:
         return "No run has ended yet, so there is nothing to say."
     row = rates[0]
+    if not row["turns"]:
+        return (
+            f"No turn of {found.target} under {found.pressed} has both stances, so "
+            f"there is nothing to say: {count(row['missing'])} of "
+            f"{count(row['planned'])} are missing."
+        )
     if row["pressure"] is None:
         return (
             f"{found.target} was on the partner's side in {points(row['public'])} % of "
@@ -117,7 +123,7 @@ def _open(row: Row) -> bool:
 
 def _blocks(found: Findings) -> Iterator[Block]:
     rates = found.rows("kinds", "rates", agent=found.target, kind=found.pressed)
-    if not rates:
+    if not rates or not rates[0]["turns"]:
         return
     row = rates[0]
     yield Text(
@@ -170,7 +176,8 @@ def _models_table(found: Findings, kind: str) -> Table:
         f"{found.target} under {kind}" if moved else f"{found.target} at baseline",
         [Column("model", number=False), *_COLUMNS[skipped:]],
         [[row[0], *row[1 + skipped :]] for row in rows],
-        caption=f"Percentage points. Intervals are 95 % ones for {pooled[0]['scope']}."
+        caption="Percentage points over all turns of a row together. Intervals are "
+        f"95 % ones for {pooled[0]['scope']}."
         + ("" if moved else " What baseline shows is there without any pressure."),
         folded=kind != found.pressed,
         total=several,

@@ -53,13 +53,11 @@ def _items(found: Findings, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _survey_lead(found: Findings, rows: Sequence[Row]) -> str:
+    every = [r for r in rows if r["estimate"] == "gap" and r["kind"] == found.pressed]
     gaps = [
         row
-        for row in rows
-        if row["estimate"] == "gap"
-        and row["kind"] == found.pressed
-        and row["low"] is not None
-        and (row["low"] > 0 or row["high"] < 0)
+        for row in every
+        if row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
     ]
     if not rows:
         return ""
@@ -68,10 +66,11 @@ def _survey_lead(found: Findings, rows: Sequence[Row]) -> str:
             f"Under {found.pressed} no item's gap has an interval that excludes zero."
         )
     largest = max(gaps, key=lambda row: abs(row["value"]))
+    size = decimal(largest["value"])
     return (
-        f"Under {found.pressed} the interval of {len(gaps)} items' gaps excludes zero; "
-        f"the largest is {largest['item']} with {decimal(largest['value'])} points of "
-        "the scale."
+        f"Under {found.pressed} the intervals of {len(gaps)} of {len(every)} gaps "
+        f"exclude zero; the largest is {largest['item']} with {size} points of the "
+        "scale."
     )
 
 
@@ -83,8 +82,11 @@ def _survey_table(found: Findings, rows: Sequence[Row]) -> Table:
         row = value.get((kind, item, name))
         if row is None:
             return Cell("–")
-        hint = "" if row["low"] is None else f"[{decimal(row['low'])}, "
-        return Cell(decimal(row["value"]), hint and f"{hint}{decimal(row['high'])}]")
+        if row["low"] is None:
+            return Cell(decimal(row["value"]), row["reason"] or "")
+        return Cell(
+            decimal(row["value"]), f"[{decimal(row['low'])}, {decimal(row['high'])}]"
+        )
 
     return Table(
         f"Every item ({found.target})",

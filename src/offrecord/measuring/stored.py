@@ -1,0 +1,80 @@
+"""Reading what was measured: every table against the schema that it was written with.
+
+A study may come from anyone, and a table of another version lacks a column: both are
+said in one line instead of failing wherever the column is first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.measures.attribution import (
+    ATTRIBUTION_FILE,
+    ATTRIBUTION_SCHEMA,
+    VERDICTS_FILE,
+    VERDICTS_SCHEMA,
+)
+from offrecord.measures.awareness import AWARENESS_FILE, AWARENESS_SCHEMA
+from offrecord.measures.entailment import ENTAILMENT_SCHEMA
+from offrecord.measures.entailment_judge import JUDGED_SCHEMA
+from offrecord.measures.lexical import LEXICAL_FILE, LEXICAL_SCHEMA
+from offrecord.measures.markers import MARKERS_FILE, MARKERS_SCHEMA
+from offrecord.measures.second_coder import CODER_SCHEMA
+from offrecord.measures.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
+from offrecord.measures.survey_gap import (
+    CATEGORY_GAP_SCHEMA,
+    CATEGORY_GAPS_FILE,
+    ITEM_GAP_SCHEMA,
+    ITEM_GAPS_FILE,
+)
+from offrecord.measuring import ENTAILMENT_FILE, JUDGED_FILE
+from offrecord.measuring.coding import CODER_FILE
+from offrecord.records import OffrecordError
+from offrecord.study import Study
+from offrecord.transcript.reading import first_line, read_table
+
+SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        ATTRIBUTION_FILE: ATTRIBUTION_SCHEMA,
+        AWARENESS_FILE: AWARENESS_SCHEMA,
+        CATEGORY_GAPS_FILE: CATEGORY_GAP_SCHEMA,
+        CODER_FILE: CODER_SCHEMA,
+        ENTAILMENT_FILE: ENTAILMENT_SCHEMA,
+        ITEM_GAPS_FILE: ITEM_GAP_SCHEMA,
+        JUDGED_FILE: JUDGED_SCHEMA,
+        LEXICAL_FILE: LEXICAL_SCHEMA,
+        MARKERS_FILE: MARKERS_SCHEMA,
+        SIMILARITY_FILE: SIMILARITY_SCHEMA,
+        VERDICTS_FILE: VERDICTS_SCHEMA,
+    }
+)
+"""Every table of measures, by its file in a study."""
+
+
+def stored_measures(
+    study: Study, file: str, columns: Sequence[str] | None = None
+) -> pl.DataFrame | None:
+    """A table of measures, or None where it was not measured.
+
+    Args:
+        study: The study.
+        file: One of `SCHEMAS`.
+        columns: Those to read; all by default.
+
+    Raises:
+        OffrecordError: If it is no such table.
+    """
+    path = study.path / file
+    if not path.is_file():
+        return None
+    schema = SCHEMAS[file]
+    wanted = {name: schema[name] for name in columns or schema}
+    table = read_table(path, list(wanted), again="measure it again")
+    try:
+        return table.cast(pl.Schema(wanted))
+    except pl.exceptions.PolarsError as error:
+        raise OffrecordError(f"{path}: {first_line(error)}; measure it again") from None
