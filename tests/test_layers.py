@@ -33,7 +33,7 @@ BESIDE = {
     "viewer": {"records", "measures"},
     # Writes logs of a study, so it knows what live ones look like, and Inspect.
     "exporting": {*FLOW[:6], "study", "measuring", "viewer"},
-    "reporting": {*FLOW, "study", "estimating", "runner"},
+    "reporting": {*FLOW, "study", "measuring", "estimating", "runner"},
     "cluster": {"records"},
     "runner": {*FLOW[:7], "study", "replays", "cluster"},
     "auditing": {*FLOW[:7], "study", "estimating", "runner"},
