@@ -383,6 +383,93 @@ def test_bad_input_is_no_verdict(
     assert not (two.path / LOOKS_FILE).exists()
 
 
+# ------------------------------------------------- where results go, and what may crash
+
+
+def kept(study: Study) -> dict[str, bytes]:
+    """Every file of a study with its bytes."""
+    files = (path for path in study.path.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("--json .", "--json .: is a folder"),
+        ("--json S", "is a folder"),
+        ("--json S/study.json", "is a file of a study"),
+        ("--json S/other/../Estimates.json", "is a file of a study"),
+        ("--junit S/report.html", "is a file of a study"),
+        ("--review S/transcripts.parquet", "is a file of a study"),
+        ("--review S/measures/mine.csv", "is a file of a study"),
+        ("--junit S/logs/new/audit.xml", "is a file of a study"),
+        ("--junit S/study.json/audit.xml", "cannot be written"),
+        ("--junit -", "nothing but --json can be printed"),
+        ("--review -", "nothing but --json can be printed"),
+        ("--junit T/a --json T/b/../a", "is also what --json writes"),
+        ("--json T/gate.yaml --gate T/gate.yaml", "is read by this command"),
+        ("--json /dev/null", "not a plain file"),
+    ],
+)
+def test_a_result_takes_no_other_files_place(
+    two: Study, tmp_path: Path, call: Call, words: str, fault: str
+) -> None:
+    (tmp_path / "gate.yaml").write_text("max_divergence: 10\n", encoding="utf-8")
+    before = kept(two)
+    places = {"S": str(two.path), "T": str(tmp_path)}
+    given = [
+        "/".join([places.get(part, part) for part in word.split("/")])
+        for word in words.split()
+    ]
+    code, said = call("audit", two.path, "--max-missing", 2, *given)
+    assert code == 2
+    assert fault in said
+    assert kept(two) == before  # no look was taken either
+    assert {path.name for path in tmp_path.iterdir()} == {"two", "gate.yaml"}
+
+
+def test_no_file_that_a_study_comes_to_hold_is_ever_written_over(
+    two: Study, call: Call
+) -> None:
+    designed(two.path, 1, "audience", scenarios=("promotion",))
+    call("measure", two.path, "--measures", "stance,survey,attribution,markers")
+    call("estimate", two.path)
+    call("report", two.path)
+    call("audit", two.path, "--max-missing", 2)
+    before = kept(two)
+    assert len(before) > 8
+    for file in before:
+        assert call("audit", two.path, "--max-missing", 2, "--json", file)[0] == 2
+        assert call("measure", two.path, "--write-sheet", file)[0] == 2
+    assert call("report", two.path, "--figures", two.path / "measures")[0] == 2
+    assert kept(two) == before
+
+
+def test_a_result_beside_the_study_s_files_may_be_written_again(
+    two: Study, call: Call
+) -> None:
+    for _ in range(2):
+        words = ("--json", two.path / "audit.json", "--junit", two.path / "audit.xml")
+        assert call("audit", two.path, "--max-missing", 2, *words)[0] == 0
+
+
+@pytest.mark.parametrize("fault", [ValueError, pl.exceptions.PanicException])
+def test_a_crash_is_no_verdict(
+    two: Study,
+    call: Call,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: type[BaseException],
+) -> None:
+    def crash(*_: object) -> None:
+        raise fault("a fault of ours")
+
+    monkeypatch.setattr("offrecord.auditing.audit_study", crash)
+    code, said = call("audit", two.path, "--max-missing", 2)
+    assert code == 2
+    assert "Traceback" in said
+    assert "a fault of ours" in said
+
+
 # ---------------------------------------------------------------------- earlier studies
 
 

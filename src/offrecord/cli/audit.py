@@ -75,10 +75,14 @@ def audit(
     from offrecord.auditing import EXIT_CODES, audit_study
     from offrecord.auditing.gate import read_gate
     from offrecord.auditing.review import write_review
+    from offrecord.cli.outputs import check_outputs
     from offrecord.report import verdict
     from offrecord.study import load_study
     from offrecord.transcript.store import write_text
 
+    as_file = Path(as_json) if as_json not in (None, "-") else None
+    files = {"--json": as_file, "--junit": junit, "--review": review}
+    check_outputs(files, gate)
     given = {name: value for name, value in limits.items() if value not in (None, ())}
     wanted = read_gate(gate, given)
     loaded = load_study(study)
@@ -95,6 +99,6 @@ def audit(
         click.echo(text)
     else:
         verdict.print_audit(found)
-        if as_json:
-            write_text(Path(as_json), text + "\n")
+        if as_file:
+            write_text(as_file, text + "\n")
     sys.exit(EXIT_CODES[done.verdict])

@@ -71,6 +71,7 @@ def measure(
     address: str | None,
 ) -> None:
     """Measure what the agents of STUDY said. The debating model is never called."""
+    from offrecord.cli.outputs import check_outputs
     from offrecord.cluster import OnRay
     from offrecord.measures.pairings import DEFAULT_PAIRING
     from offrecord.measures.preparation import Variant
@@ -80,6 +81,7 @@ def measure(
 
     if executor is None and address:
         raise OffrecordError("--address belongs to --executor ray")
+    check_outputs({"--write-sheet": sheet}, *coded)
     names = [part.strip() for part in measures.split(",")] if measures else []
     means = Means(
         embedder=embedder,

@@ -32,9 +32,11 @@ def report(
     It loads nothing from elsewhere. Estimates are taken from STUDY/estimates.json, and
     made first where they are absent or older than the study.
     """
+    from offrecord.cli.outputs import check_folder
     from offrecord.reporting import Report, report_study
     from offrecord.study import load_study
 
+    check_folder("--figures", figures)
     wanted = Report(channel=channel, max_runs=max_runs, figures=figures)
     for path in report_study(load_study(study), wanted):
         click.echo(path)
