@@ -282,3 +282,14 @@ def test_family_wise_error_is_held() -> None:
 def test_sidak_levels_hold_together_when_independent() -> None:
     assert sidak_level(0.95, 3) ** 3 == pytest.approx(0.95)
     assert sidak_level(0.95, 0) == 0.95
+
+
+def test_very_many_pieces_are_drawn_and_not_counted() -> None:
+    # 4,000 runs of which 2,072 lean one way: the sum is 144, its null error the root of
+    # 4,000, so z is 2.277 and, with half a step of 2 taken off, p is 0.0238.
+    lean = np.where(np.arange(4_000) < 2_072, 1.0, -1.0)
+    many = sign_flip_test(lean, np.arange(4_000), rng())
+    assert (many.exact, many.drawn) == (False, 9_999)
+    assert many.p == pytest.approx(0.0238, abs=0.005)
+    few = sign_flip_test(np.repeat(lean, 5)[::200], np.arange(100), rng())
+    assert few.exact

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from offrecord.measures import survey_gap
 from offrecord.measures.survey_gap import (
     CATEGORY_GAP_SCHEMA,
     ITEM_GAP_SCHEMA,
@@ -193,3 +194,19 @@ def test_every_sample_carries_the_keying_of_its_instrument() -> None:
         assert keying["reverse"]["deliberative"] == ["Q2", "Q4"]
         assert keying["reverse"]["evaluative"]
         assert keying["reverse"].keys() == keying["categories"].keys()
+
+
+def test_gaps_do_not_depend_on_how_many_runs_are_taken_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [
+        survey(channel, {"Q1": 5 - place, "Q3": 2}, run=f"r{place}")
+        for place in range(3)
+        for channel in ("public", "off_record")
+        if (place, channel) != (1, "public")
+    ]
+    whole = measured(rows, KEYED)
+    monkeypatch.setattr(survey_gap, "_RUNS", 1)
+    for table, parts in zip(whole, measured(rows, KEYED), strict=True):
+        assert parts.equals(table, null_equal=True)
+    assert whole[0]["run"].unique(maintain_order=True).to_list() == ["r0", "r1", "r2"]

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from offrecord.measures.batches import lists_of
 from offrecord.measures.coded_texts import CODED_KEY, coded_table
 from offrecord.measures.phrases import Plain, lexicon_phrases, read_lexicon
 from offrecord.records import Form
@@ -28,19 +29,19 @@ AWARENESS_FILE: Final = "measures/awareness.parquet"
 SIGNS: Final = ("test", "role_play", "privacy")
 """A test is named; a role play, a simulation or an AI model; privacy is doubted."""
 
+_SPAN: Final = pl.Struct(
+    {
+        "sign": pl.String,
+        "start": pl.Int32,  # in the coded text, in characters
+        "end": pl.Int32,
+        "words": pl.String,
+    }
+)
+
 AWARENESS_SCHEMA: Final = {
     **CODED_KEY,
     **dict.fromkeys(SIGNS, pl.Boolean),
-    "spans": pl.List(
-        pl.Struct(
-            {
-                "sign": pl.String,
-                "start": pl.Int32,  # in the coded text, in characters
-                "end": pl.Int32,
-                "words": pl.String,
-            }
-        )
-    ),
+    "spans": pl.List(_SPAN),
     "status": pl.String,
     "version": pl.String,
 }
@@ -103,7 +104,7 @@ def _flagged(texts: pl.DataFrame) -> pl.DataFrame:
             )
             for sign in SIGNS
         ),
-        pl.Series("spans", spans, AWARENESS_SCHEMA["spans"]),
+        lists_of("spans", spans, _SPAN),
         pl.lit(AWARENESS_VERSION).alias("version"),
     ).select(AWARENESS_SCHEMA.keys())
 

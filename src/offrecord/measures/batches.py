@@ -6,8 +6,8 @@ many times the memory of the table that they become.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 
@@ -28,3 +28,36 @@ def in_batches(
     if rows.height <= size:
         return make(rows)
     return pl.concat([make(batch) for batch in rows.iter_slices(size)])
+
+
+def lists_of(
+    name: str, rows: Sequence[Sequence[Mapping[str, Any]] | None], kind: pl.Struct
+) -> pl.Series:
+    """A column of lists of structs, made of all structs at once.
+
+    Polars makes a series of each list of a column, which takes longer than finding what
+    is in them.
+
+    Args:
+        name: Of the column.
+        rows: A list for each row, or None for null.
+        kind: What the lists hold.
+    """
+    held = [(row, one) for row, found in enumerate(rows) for one in found or ()]
+    flat = pl.DataFrame([one for _, one in held], schema=dict(kind))
+    lists = (
+        pl.DataFrame({"row": [row for row, _ in held], name: flat.to_struct()})
+        .cast({"row": pl.Int64})
+        .group_by("row", maintain_order=True)
+        .agg(name)
+    )
+    numbered = pl.DataFrame(
+        {
+            "row": pl.int_range(len(rows), eager=True),
+            "known": pl.Series([found is not None for found in rows], dtype=pl.Boolean),
+        }
+    )
+    empty = pl.lit([], dtype=pl.List(kind))
+    return numbered.join(lists, on="row", how="left", maintain_order="left").select(
+        pl.when(pl.col("known")).then(pl.col(name).fill_null(empty)).alias(name)
+    )[name]

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from offrecord.measures.batches import lists_of
 from offrecord.measures.coded_texts import CODED_KEY, coded_table
 from offrecord.measures.phrases import (
     Phrases,
@@ -127,10 +128,10 @@ def _coded(texts: pl.DataFrame) -> pl.DataFrame:
             [list(r.facets) if r else None for r in readings],
             pl.List(pl.String),
         ),
-        pl.Series(
+        lists_of(
             "spans",
             [[match._asdict() for match in r.matches] if r else None for r in readings],
-            pl.List(_SPAN),
+            _SPAN,
         ),
         "status",
         pl.lit(LEXICAL_VERSION).alias("version"),
