@@ -70,21 +70,29 @@ def _sentences(audit: Row) -> Iterator[str]:
         )
     if audit["note"]:
         yield f"Note: {audit['note']}."
-    yield (
-        f"Each check has a 95 % interval for new runs of these cells, so a gate that "
-        f"does not hold passes at most {_TAIL:g} times in 100, however many checks "
-        f"there are, while a gate that just holds is called exceeded up to "
-        f"{min(_TAIL * max(len(checks), 1), 100):g} times in 100."
-    )
-    yield _looks(audit)
+    sampled = sum(check["low"] is not None for check in checks if check["level"])
+    if sampled:
+        yield (
+            f"Each {_interval_of(checks)} has a 95 % interval for new runs of these "
+            "cells, so a gate that does not hold passes at most "
+            f"{_TAIL:g} times in 100, however many checks there are, while a gate that "
+            f"just holds is called exceeded up to {min(_TAIL * sampled, 100):g} times "
+            "in 100."
+        )
+    yield _looks(audit, bool(sampled))
 
 
-def _looks(audit: Row) -> str:
+def _interval_of(checks: Sequence[Row]) -> str:
+    bare = any(check["low"] is None or not check["level"] for check in checks)
+    return "check that has bounds" if bare else "check"
+
+
+def _looks(audit: Row, sampled: bool) -> str:
     looks, gates = audit["looks"], audit["gates"]
     said = f"This is look {looks} at this study"
     if gates > 1:
         said += f", under {gates} different gates"
-    if looks == 1 and gates == 1:
+    if audit["chances"] < 2 or not sampled:
         return said + "."
     return (
         f"{said}: every look at more runs and every other gate is one more chance to "

@@ -87,7 +87,8 @@ def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | Non
         "What pressure moved, and how much of it holds off the record",
         "How far each channel moved from baseline toward the partner's side, in "
         "percentage points: off the record (conversion), and in public beyond that "
-        "(audience effect). Lines are 95 % intervals for new runs of these cells.",
+        "(audience effect). Circles are the audience effect, squares conversion; lines "
+        "are 95 % intervals for new runs of these cells.",
         [panel],
         columns=1,
     )
