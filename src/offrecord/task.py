@@ -6,6 +6,7 @@ runs cells named by hand; `offrecord run` passes a study, which names all of the
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,6 +63,7 @@ def debate(
     """
     runs = None
     if study is not None or part is not None:
+        _collect_rarely()
         file = study_design_path(study or ".")
         design = read_design(file)
         runs = None if part is None else runs_of_model(file, str(get_model()))
@@ -104,6 +106,16 @@ def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:
         version=1,
         viewer=viewer_config(),
     )
+
+
+def _collect_rarely() -> None:
+    """Keep Python's collector from stopping all requests of a study again and again.
+
+    Each full collection looks at all that Inspect has imported, a fifth of a second,
+    while every connection waits. What is there now stays till the end anyway.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 10)
 
 
 def _names(value: str | list[str]) -> tuple[str, ...]:
