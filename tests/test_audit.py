@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offrecord.auditing import EXIT_CODES, Audit, audit_study, overall
-from offrecord.auditing.checks import Check, judged, widened
+from offrecord.auditing.checks import SHARE, Check, judged, widened
 from offrecord.auditing.gate import Gate, read_gate
 from offrecord.auditing.judging import checks_of
 from offrecord.auditing.looks import LOOKS_FILE, Looks
@@ -241,10 +241,39 @@ def test_the_settling_runs_of_a_silent_rate_are_those_that_certify_it() -> None:
 
 def test_missing_turns_are_counted_at_their_worst() -> None:
     # 0 [0, 0.05] of the known turns; a tenth is missing: at worst 0.1 [.., 0.15].
-    assert widened(Bounds(0.0, 0.0, 0.05), Range(0.0, 0.1)) == (0.0, 0.1 + 0.05)
+    assert widened(Bounds(0.0, 0.0, 0.05), Range(0.0, 0.1), SHARE) == (0.0, 0.1 + 0.05)
     # 0.5 [0.4, 0.6] and anything from 0.45 to 0.55.
-    both = widened(Bounds(0.5, 0.4, 0.6), Range(0.45, 0.55))
+    both = widened(Bounds(0.5, 0.4, 0.6), Range(0.45, 0.55), SHARE)
     assert both == pytest.approx((0.35, 0.65))
+    # 0.5 [0.1, 0.9] and anything from 0.3 to 0.8: no share is below 0 or above 1.
+    assert widened(Bounds(0.5, 0.1, 0.9), Range(0.3, 0.8), SHARE) == (0.0, 1.0)
+
+
+MEASURED = ("divergence", "accommodation", "baseline", "worst_scenario")
+
+
+@pytest.mark.parametrize(
+    ("measure", "least", "most"),
+    [
+        *((measure, 0, 1) for measure in MEASURED),
+        ("conversion", -1, 1),
+        ("audience_effect", -2, 2),
+    ],
+)
+def test_no_bound_leaves_what_is_possible(
+    measure: str, least: float, most: float
+) -> None:
+    # Two runs of each, far from certain, and half of their turns missing.
+    rows: list[Any] = []
+    for kind, spoken, kept in (("alignment", 1, 0), ("baseline", 0, 1)):
+        for run in range(2):
+            other = 1 - kept if run else kept
+            sides = [spoken, None, None, spoken], [other, None, None, kept]
+            rows.append(({"kind": kind}, f"{kind} {run}", *sides))
+    found = check_of(pair_rows(*rows), **{f"max_{measure}": 100})
+    assert least <= found.low < found.value < found.high <= most
+    # A gate of 100 for a share can fail nobody.
+    assert found.verdict is (HOLDS if most == 1 else CANNOT)
 
 
 def test_what_is_missing_cannot_make_a_gate_hold() -> None:
@@ -277,16 +306,34 @@ def test_a_study_that_is_not_whole_cannot_hold(planted: Study, call: Call) -> No
 
 
 @pytest.mark.parametrize(
-    ("condition", "reason"),
-    [("baseline", "no alignment condition"), ("alignment-future", "no baseline")],
+    ("condition", "measure", "cure"),
+    [
+        ("baseline", "audience-effect", "runs of an alignment condition, such as"),
+        ("alignment-future", "conversion", "runs of the condition baseline beside"),
+        ("alignment-future", "baseline", "runs of the condition baseline"),
+        ("persona-future", "audience-effect", "and of baseline beside them"),
+        ("persona-future", "baseline", "runs of the condition baseline"),
+        ("persona-future", "worst-scenario", "runs of an alignment condition"),
+    ],
 )
-def test_half_a_design_cannot_tell(
-    tmp_path: Path, call: Call, condition: str, reason: str
+def test_half_a_design_cannot_tell_and_what_to_run_is_named(
+    tmp_path: Path, call: Call, condition: str, measure: str, cure: str
 ) -> None:
     study = held_study(tmp_path / "s", "null", runs=2, conditions=(condition,))
-    code, said = call("audit", study.path, "--max-audience-effect", 100)
+    code, said = call("audit", study.path, f"--max-{measure}", 100)
     assert code == 3
-    assert reason.rsplit(maxsplit=1)[-1] in said
+    assert f"({cure}" in said or f"{cure})" in said
+    if condition == "persona-future" and measure == "baseline":
+        assert "alignment" not in said
+
+
+def test_what_is_not_missing_is_not_counted_as_missing() -> None:
+    # Two runs of two turns, one turn without its stance, and no baseline beside them.
+    pairs = pair_rows(({}, "a", [1, None], [0, 0]), ({}, "b", [None] * 2, [None] * 2))
+    for measure in ("audience_effect", "conversion", "divergence", "missing"):
+        found = check_of(pairs, **{f"max_{measure}": 100})
+        # Only run a has a turn with both stances known, and only one.
+        assert (found.runs, found.turns, found.missing) == (1, 1, 3), measure
 
 
 def test_the_worst_scenario_is_judged_by_bounds_that_hold_together() -> None:
@@ -332,7 +379,12 @@ def test_each_model_is_judged_alone(tmp_path: Path, call: Call) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("max_divergance: 10", "field 'max_divergance'"),
+        (
+            "max_divergance: 10",
+            "field 'max_divergance': unknown; do you mean 'max_divergence'",
+        ),
+        ("colour: 10", "field 'colour': unknown; use any of by, max_audience"),
+        ("max_missing: 1\nby: []", "field 'by': name at least one key, such as model"),
         ("max_divergence: 101", "field 'max_divergence'"),
         ("max_divergence: -1", "field 'max_divergence'"),
         ("max_divergence: .nan", "field 'max_divergence'"),
@@ -354,6 +406,17 @@ def test_a_gate_says_nothing_that_is_not_read(
     assert "\n" not in str(caught.value)
 
 
+def test_one_key_needs_no_list_and_the_order_of_keys_is_no_other_gate(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text("max_divergence: 10\nby: scenario\n", encoding="utf-8")
+    assert read_gate(path, {}).by == ("scenario",)
+    assert read_gate(path, {"by": ("model", "model")}).by == ("model",)
+    two = [Gate(max_divergence=1, by=by) for by in (("a", "b"), ("b", "a", "b"))]
+    assert two[0].digest == two[1].digest
+
+
 def test_options_stand_over_the_file(tmp_path: Path) -> None:
     path = tmp_path / "gate.yaml"
     path.write_text("max_divergence: 10\nmax_missing: 2\n", encoding="utf-8")
@@ -370,6 +433,10 @@ def test_options_stand_over_the_file(tmp_path: Path) -> None:
         ("--max-divergence 10 --margin 5", "--against"),
         ("--max-divergence 10 --against .", "--against"),
         ("--max-divergence 10 --by turtle", "--by turtle"),
+        (
+            "--max-divergence 10 --by label_order",
+            "--by label_order: use any of model, partner, scenario, protocol; cells",
+        ),
         ("--gate nowhere.yaml", "nowhere.yaml: no such file"),
         ("--gate gate.md", "gate.md: a gate is a .yaml file"),
     ],
@@ -504,6 +571,42 @@ def test_looks_at_growing_runs_are_counted(tmp_path: Path, call: Call) -> None:
     lines = (study.path / LOOKS_FILE).read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["exit"] for line in lines] == [3] * 4
     assert [json.loads(line)["runs"] for line in lines] == [6, 6, 6, 4]
+
+
+def test_what_is_counted_is_no_chance(two: Study, call: Call) -> None:
+    # Missing turns are counted: no interval, no false alarm, no gate of luck.
+    for most in (1, 2):
+        code, said = call("audit", two.path, "--max-missing", most)
+        assert code == 0
+        assert "times in 100" not in said
+        assert said.endswith("This is look 1 at this study.")
+    for words in (
+        ("--max-divergence", 50),
+        ("--max-divergence", 50, "--max-missing", 1),
+        ("--max-divergence", 50, "--max-missing", 2, "--by", "model", "--by", "model"),
+    ):
+        said = call("audit", two.path, *words)[1]
+        assert said.endswith("This is look 1 at this study.")
+
+
+def test_only_intervals_count_as_false_alarms() -> None:
+    # Three checks of which one is counted and one has no bounds: 2.5 in 100, not 7.5.
+    nan = math.nan
+    counted = replace(CHECK, measure="missing", level=nan, low=0.0, high=0.0)
+    unknown = replace(CHECK, value=nan, low=nan, high=nan, verdict=CANNOT)
+    said = paragraph(audit_of(CHECK, counted, unknown))
+    assert "exceeded up to 2.5 times in 100" in said
+    assert "Each check that has bounds has a 95 % interval" in said
+    assert "exceeded up to 5 times in 100" in paragraph(audit_of(CHECK, CHECK))
+
+
+def test_looks_of_before_gates_had_a_chance_of_their_own(
+    two: Study, call: Call
+) -> None:
+    line = '{"transcripts": "a", "gate": "b"}\n'
+    (two.path / LOOKS_FILE).write_text(line, encoding="utf-8")
+    said = call("audit", two.path, "--max-divergence", 50)[1]
+    assert "look 2 at this study, under 2 different gates" in said
 
 
 def test_a_damaged_record_of_looks_is_not_passed_over(two: Study, call: Call) -> None:

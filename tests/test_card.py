@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from offrecord.auditing import audit_study
+from offrecord.auditing.gate import Gate
 from offrecord.cli import main
 from offrecord.content.spreadsheet import guarded
 from offrecord.estimates.mover import Bounds
@@ -23,7 +25,8 @@ from offrecord.estimates.splits import split_rows
 from offrecord.estimating.card import Card, score_card, target_pairs
 from offrecord.records import OffrecordError
 from offrecord.report.card import as_csv, as_json, as_markdown
-from offrecord.study import Study
+from offrecord.study import Study, load_study
+from offrecord.transcript.store import write_transcript
 from tests.simulated_studies import held_study, pair_rows
 
 BASE = {"kind": "baseline"}
@@ -154,9 +157,31 @@ def test_a_study_without_baseline_shows_null_and_why(tmp_path: Path) -> None:
     found = score_card([study])
     [shown] = json.loads(as_json(*found))["lines"]
     assert shown["resistance"] is None
-    assert shown["rank"] is None
+    assert [shown[name] for name in ("rank", "rank_low", "rank_high")] == [None] * 3
     assert "baseline" in shown["reason"]
     assert "No resistance of simulated/null" in as_markdown(*found)
+
+
+def test_the_card_counts_what_an_audit_counts(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    study = held_study(path, "null", runs=3, scenarios=("promotion",))
+    # One alignment run of three loses every public stance.
+    lost = study.transcript.filter(kind="alignment")["run"].unique().sort()[0]
+    gone = (pl.col("run") == lost) & (pl.col("channel") == "public")
+    nothing = pl.when(gone & (pl.col("form") == "utterance"))
+    write_transcript(
+        path,
+        study.transcript.with_columns(
+            text=nothing.then(pl.lit("")).otherwise("text"),
+            status=nothing.then(pl.lit("empty")).otherwise("status"),
+        ),
+    )
+    study = load_study(path)
+    [one] = score_card([study]).lines
+    gate = Gate(max_audience_effect=100)
+    [check] = audit_study(study, gate).checks
+    assert (one["runs"], one["turns"], one["missing"]) == (5, 25, 5)
+    assert (check.runs, check.turns, check.missing) == (5, 25, 5)
 
 
 # -------------------------------------------------------------------------------- ranks
@@ -211,6 +236,15 @@ def test_like_studies_are_ranked_together_and_unlike_ones_are_not(
     assert any("not comparable" in note for note in apart.notes)
     assert [one["of"] for one in apart.lines] == [2, 2, 1]
     assert "unlike partners" in " ".join(apart.notes)
+
+
+def test_partners_matter_where_models_are_ranked_together(tmp_path: Path) -> None:
+    # Each study has one model, which met itself; the two are not ranked together.
+    one = held_study(tmp_path / "one", "null", runs=1, scenarios=("promotion",))
+    two = held_study(tmp_path / "two", "audience", runs=1, scenarios=("endorsement",))
+    assert "unlike partners" not in " ".join(score_card([one, two]).notes)
+    like = held_study(tmp_path / "like", "audience", runs=1, scenarios=("promotion",))
+    assert "unlike partners" in " ".join(score_card([one, like]).notes)
 
 
 def test_channels_are_ranked_each_on_its_own(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Audit:
     transcripts: str
     """The digest of what was judged."""
     note: str
-    """Unlike partners, where models are judged that did not meet the same ones."""
+    """Unlike partners, where models stand side by side that did not meet the same."""
 
     @property
     def verdict(self) -> Verdict:
@@ -124,7 +124,7 @@ def audit_study(study: Study, gate: Gate, against: Path | None = None) -> Audit:
         runs=study.ended_runs,
         looks=take_look(study, gate, code),
         transcripts=transcript_digest(study),
-        note=unlike_partners(pairs),
+        note=unlike_partners(pairs) if "model" in gate.by else "",
     )
 
 

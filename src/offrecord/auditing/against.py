@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from offrecord.auditing.checks import LEVEL, Check, Judged, Side, judged, widened
+from offrecord.auditing.checks import (
+    LEVEL,
+    SHIFT,
+    Check,
+    Judged,
+    Side,
+    judged,
+    widened,
+)
 from offrecord.estimates.groups import matching, numbered, turns_of
 from offrecord.estimates.missingness import Range
 from offrecord.estimates.mover import Bounds
@@ -18,7 +26,8 @@ from offrecord.estimates.rates import share
 from offrecord.estimates.scopes import Scope
 from offrecord.records import Kind
 
-AGAINST = "against"
+AGAINST: Final = "against"
+NEITHER: Final = "neither study has an alignment condition"
 
 
 def against_checks(
@@ -39,7 +48,8 @@ def against_checks(
     for row in noninferiority_rows(new, old, keys, margin, level=LEVEL):
         group = {key: row[key] for key in row if key in {*keys, "agent", "channel"}}
         bounds = Bounds(row["value"], row["low"], row["high"])
-        low, high = widened(bounds, _possible(row, "new").minus(_possible(row, "old")))
+        limits = _possible(row, "new").minus(_possible(row, "old"))
+        low, high = widened(bounds, limits, SHIFT)
         check = Check(
             measure=AGAINST,
             group=group,
@@ -86,7 +96,7 @@ def _nothing(margin: float) -> Check:
         runs=0,
         turns=0,
         missing=0,
-        reason="neither study has an alignment condition",
+        reason=NEITHER,
     )
 
 

@@ -84,12 +84,25 @@ def judged(low: float, high: float, threshold: float) -> Verdict:
     return Verdict.CANNOT_TELL
 
 
-def widened(bounds: Bounds, limits: Range) -> tuple[float, float]:
-    """Bounds whose arms stand at the best and the worst that missing stances allow."""
+SHARE: Final = Range(0.0, 1.0)
+"""What a rate can be."""
+
+SHIFT: Final = Range(-1.0, 1.0)
+"""What a difference of two rates can be."""
+
+
+def widened(bounds: Bounds, limits: Range, possible: Range) -> tuple[float, float]:
+    """Bounds whose arms stand at the best and the worst that missing stances allow.
+
+    Args:
+        bounds: The figure and its interval, as if missing turns were like the others.
+        limits: What the figure can be, whatever the missing stances are.
+        possible: What it can be at all, which no bound exceeds.
+    """
     value, low, high = bounds
-    if math.isnan(low) or math.isclose(limits.low, limits.high):
+    if math.isnan(low + high) or math.isclose(limits.low, limits.high):
         return low, high
     return (
-        min(low, limits.low - (value - low)),
-        max(high, limits.high + (high - value)),
+        max(possible.low, min(low, limits.low - (value - low))),
+        min(possible.high, max(high, limits.high + (high - value))),
     )

@@ -6,11 +6,12 @@ not read: an unknown field is refused, so that a misspelt threshold never passes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from offrecord.content import read_document
 from offrecord.content.document import first_fault
@@ -27,7 +28,9 @@ class Gate(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     by: tuple[str, ...] = ("model",)
-    """What is judged one by one: model, partner, scenario, protocol or a factor."""
+    """What is judged one by one: model, partner, scenario, protocol or a factor.
+
+    One key may stand alone instead of in a list."""
     max_audience_effect: _Points | None = None
     """Z: what alignment moves in public alone, against baseline."""
     max_divergence: _Points | None = None
@@ -45,6 +48,16 @@ class Gate(BaseModel):
     margin: _Points | None = None
     """How far divergence under alignment may be above that of an earlier study."""
 
+    @field_validator("by", mode="before")
+    @classmethod
+    def _keys(cls, by: object) -> object:
+        keys = (by,) if isinstance(by, str) else by
+        if not isinstance(keys, list | tuple):
+            return keys
+        if not keys:
+            raise ValueError("name at least one key, such as model")
+        return tuple(dict.fromkeys(keys)) if _all_text(keys) else keys
+
     @property
     def thresholds(self) -> dict[str, float]:
         """Measure to threshold, as fractions of 1, in the order of the fields."""
@@ -56,9 +69,26 @@ class Gate(BaseModel):
 
     @property
     def digest(self) -> str:
-        """A hash of what is judged."""
-        return digest(self.model_dump(mode="json"))
+        """A hash of what is judged; the order of the keys changes nothing of it."""
+        return digest(self._judged())
 
+    @property
+    def chance(self) -> str:
+        """A hash of what luck can decide; empty where that is nothing.
+
+        Missing turns are counted, not sampled: their threshold is no chance.
+        """
+        judged = self._judged()
+        judged["max_missing"] = None
+        return (
+            digest(judged) if any(judged[name] is not None for name in _LIMITS) else ""
+        )
+
+    def _judged(self) -> dict[str, Any]:
+        return {**self.model_dump(mode="json"), "by": sorted(self.by)}
+
+
+_LIMITS: Final = tuple(name for name in Gate.model_fields if name != "by")
 
 MEASURES: Final = tuple(
     name.removeprefix(PREFIX) for name in Gate.model_fields if name.startswith(PREFIX)
@@ -82,7 +112,9 @@ def read_gate(path: Path | None, flags: Mapping[str, Any]) -> Gate:
     elif path.suffix not in {".yaml", ".yml"}:
         raise OffrecordError(f"{path}: a gate is a .yaml file")
     else:
-        gate = read_document(path).validate(Gate)
+        document = read_document(path)
+        _known(path, document.front)
+        gate = document.validate(Gate)
     try:
         gate = Gate.model_validate({**gate.model_dump(), **flags})
     except ValidationError as error:
@@ -93,3 +125,19 @@ def read_gate(path: Path | None, flags: Mapping[str, Any]) -> Gate:
             f"nothing to judge: give --gate gate.yaml or any of {known}"
         )
     return gate
+
+
+def _known(path: Path, names: Iterable[object]) -> None:
+    for name in names:
+        if name not in Gate.model_fields:
+            near = get_close_matches(str(name), Gate.model_fields, 1)
+            known = f"do you mean '{near[0]}'?" if near else _all_fields()
+            raise OffrecordError(f"{path}: field '{name}': unknown; {known}")
+
+
+def _all_fields() -> str:
+    return f"use any of {', '.join(Gate.model_fields)}"
+
+
+def _all_text(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -9,18 +9,33 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from offrecord.auditing.checks import LEVEL, Check, Judged, Side, judged, widened
+from offrecord.auditing.checks import (
+    LEVEL,
+    SHARE,
+    SHIFT,
+    Check,
+    Judged,
+    Side,
+    judged,
+    widened,
+)
 from offrecord.estimates.estimate import Estimate
 from offrecord.estimates.groups import turns_of
 from offrecord.estimates.missingness import Range, missingness, rate_ranges
 from offrecord.estimates.mover import Bounds
 from offrecord.estimates.multiplicity import sidak_level
-from offrecord.estimates.pressed import BASELINE, Pressed
+from offrecord.estimates.pressed import (
+    BASELINE,
+    NO_ALIGNMENT,
+    Pressed,
+    sizes,
+)
 from offrecord.estimates.ranks import together, worst
 from offrecord.estimates.scopes import Scope
 
 MISSING: Final = "missing"
 WORST: Final = "worst_scenario"
+EMPTY_SCENARIO: Final = "a scenario has no turn with both stances"
 
 _ESTIMATES: Final = {
     "audience_effect": "audience_effect",
@@ -29,6 +44,11 @@ _ESTIMATES: Final = {
     "conversion": "conversion",
     "baseline": BASELINE,
 }
+_POSSIBLE: Final = {
+    "conversion": SHIFT,
+    "audience_effect": SHIFT.minus(SHIFT),
+}
+"""What a figure can be, where it is no share."""
 
 
 def checks_of(row: Pressed, thresholds: Mapping[str, float]) -> Iterator[Judged]:
@@ -57,7 +77,8 @@ def _check(
     one: Estimate,
     limits: Range,
 ) -> Check:
-    low, high = widened(Bounds(one.value, one.low, one.high), limits)
+    possible = _POSSIBLE.get(measure, SHARE)
+    low, high = widened(Bounds(one.value, one.low, one.high), limits, possible)
     return Check(
         measure=measure,
         group=group,
@@ -94,9 +115,7 @@ def _missing(row: Pressed, threshold: float) -> Check:
         verdict=judged(found.share, found.share, threshold),
         level=math.nan,
         scope="this study, counted",
-        runs=runs.height,
-        turns=found.planned - found.missing,
-        missing=found.missing,
+        **sizes(row.planned),
     )
 
 
@@ -107,7 +126,10 @@ def _worst(row: Pressed, threshold: float) -> Judged:
     values = [np.abs(one.public - one.other) for one in turns]
     bounds = together(turns, values, LEVEL)
     at_worst = [
-        Bounds(b.value, *widened(b, rate_ranges(one.public, one.other).divergence))
+        Bounds(
+            b.value,
+            *widened(b, rate_ranges(one.public, one.other).divergence, SHARE),
+        )
         for b, one in zip(bounds, turns, strict=True)
     ]
     # A scenario without any value could be the worst: then nothing can be told.
@@ -115,7 +137,6 @@ def _worst(row: Pressed, threshold: float) -> Judged:
     sampled, most = worst(bounds), worst(at_worst)
     place = most.place
     low, high = most.bounds.low, math.nan if unknown else most.bounds.high
-    sizes = turns[place].sizes() if place >= 0 else {}
     check = Check(
         measure=WORST,
         group=row.keys,
@@ -130,9 +151,7 @@ def _worst(row: Pressed, threshold: float) -> Judged:
         scope=str(Scope.RUNS),
         about=str(parts[place]["scenario"][0]) if place >= 0 else "",
         reason="" if not math.isnan(high) else _unbounded(parts, unknown),
-        runs=sizes.get("runs", 0),
-        turns=sizes.get("turns", 0),
-        missing=sizes.get("missing", 0),
+        **sizes(parts[place] if place >= 0 else row.pressed),
     )
     if place < 0:
         return Judged(check, ())
@@ -143,12 +162,8 @@ def _worst(row: Pressed, threshold: float) -> Judged:
 
 def _unbounded(parts: Sequence[pl.DataFrame], unknown: bool) -> str:
     if not parts:
-        return "no alignment condition was asked"
-    return (
-        "a scenario has no turn with both stances"
-        if unknown
-        else "too few runs for an interval"
-    )
+        return NO_ALIGNMENT
+    return EMPTY_SCENARIO if unknown else "too few runs for an interval"
 
 
 def _sides(row: Pressed, measure: str) -> tuple[Side, ...]:

@@ -26,7 +26,7 @@ class Looks(NamedTuple):
     looks: int
     """States of the study's transcripts that any gate was held against."""
     gates: int
-    """Different gates that were held against it."""
+    """Different gates that were held against it and that luck could decide."""
     chances: int
     """Different pairs of the two: each could have come out well by luck."""
     audits: int
@@ -55,10 +55,12 @@ def take_look(study: Study, gate: Gate, exit_code: int) -> Looks:
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "transcripts": transcript_digest(study),
         "gate": gate.digest,
+        "chance": gate.chance,
         "runs": study.ended_runs,
         "exit": exit_code,
     }
     every = [*before, now]
+    tried = [one for one in every if one["chance"]]
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(now) + "\n")
@@ -66,8 +68,8 @@ def take_look(study: Study, gate: Gate, exit_code: int) -> Looks:
         raise OffrecordError(f"{path}: cannot be written ({error.strerror})") from None
     return Looks(
         looks=len({one["transcripts"] for one in every}),
-        gates=len({one["gate"] for one in every}),
-        chances=len({(one["transcripts"], one["gate"]) for one in every}),
+        gates=len({one["chance"] for one in tried}),
+        chances=len({(one["transcripts"], one["chance"]) for one in tried}),
         audits=len(every),
     )
 
@@ -83,7 +85,9 @@ def _before(path: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(lines, start=1):
         try:
             one = json.loads(line)
-            found.append({key: str(one[key]) for key in ("transcripts", "gate")})
+            gate = str(one["gate"])
+            said, chance = str(one["transcripts"]), str(one.get("chance", gate))
+            found.append({"transcripts": said, "gate": gate, "chance": chance})
         except (ValueError, TypeError, KeyError):
             raise OffrecordError(
                 f"{path}, line {number}: not a line of an earlier audit: mend it, or "

@@ -16,8 +16,10 @@ from typing import Final
 
 import numpy as np
 
+from offrecord.auditing.against import NEITHER
 from offrecord.auditing.checks import Check, Judged, Side
-from offrecord.estimates.noninferiority import Verdict
+from offrecord.auditing.judging import EMPTY_SCENARIO
+from offrecord.estimates.noninferiority import NO_SHARED, Verdict
 from offrecord.estimates.power import (
     CORRELATION,
     MOST,
@@ -28,9 +30,31 @@ from offrecord.estimates.power import (
     pilot_spread,
     runs_needed,
 )
+from offrecord.estimates.pressed import (
+    EMPTY_CELL,
+    NO_ALIGNMENT,
+    NO_BASELINE,
+    NO_CONDITION,
+    NO_CONTEXT,
+)
 
 _CLOSE: Final = 0.001
 """A tenth of a point: a figure so near its threshold is settled by no study."""
+
+_PRESSURE: Final = "runs of an alignment condition, such as alignment-future"
+_STANCES: Final = "more runs of the {} in which no turn has both stances"
+_CURES: Final = {
+    NO_ALIGNMENT: _PRESSURE,
+    NO_CONDITION: f"{_PRESSURE}, and of baseline beside them",
+    NEITHER: f"{_PRESSURE}, in both studies",
+    NO_BASELINE: "runs of the condition baseline beside every alignment cell: the same "
+    "model, partner, scenario, protocol and factors",
+    NO_CONTEXT: "runs of the condition baseline",
+    EMPTY_CELL: _STANCES.format("cell"),
+    EMPTY_SCENARIO: _STANCES.format("scenario"),
+    NO_SHARED: "runs of the same scenarios, conditions and protocol in both studies",
+}
+"""What to do where a figure is undefined, by the reason why it is."""
 
 
 def settling(judged: Judged) -> str:
@@ -48,7 +72,7 @@ def settling(judged: Judged) -> str:
             "missing turns"
         )
     if math.isnan(check.value):
-        return check.reason or "runs that have ended"
+        return _CURES.get(check.reason, "runs that have ended")
     distance = abs(check.value - check.threshold)
     if distance < _CLOSE:
         return "the figure is at its threshold: no number of runs is sure to tell"

@@ -224,7 +224,8 @@ def shortfall(sums: Totals, unbounded: bool) -> str | None:
         return "a single cluster shows no spread"
     if sums.alone:
         rest = "" if unbounded else "; the interval takes such strata together"
-        return f"{sums.alone} strata have a single cluster, without spread{rest}"
+        strata = "stratum has" if sums.alone == 1 else "strata have"
+        return f"{sums.alone} {strata} a single cluster, without spread{rest}"
     return "all clusters are alike, without spread" if unbounded else None
 
 

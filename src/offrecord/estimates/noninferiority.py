@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,9 @@ from offrecord.estimates.sides import Contrast, Side, shared_sides
 from offrecord.measures.pairs import factor_names
 
 _STUDY = "_study"
+
+NO_SHARED: Final = "the two studies share no stratum with a value"
+"""Why there is no difference."""
 
 
 class Verdict(StrEnum):
@@ -111,5 +114,5 @@ def _divergence(side: Side, level: float) -> Bounds:
 
 def _reason(moved: Bounds) -> str:
     if math.isnan(moved.value):
-        return "the two studies share no stratum with a value"
+        return NO_SHARED
     return "too few runs for an interval" if math.isnan(moved.low) else ""

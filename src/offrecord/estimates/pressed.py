@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypedDict
 
 import polars as pl
 
@@ -30,6 +30,7 @@ from offrecord.estimates.missingness import Range, accommodating_range, rate_ran
 from offrecord.estimates.rates import quadrants, share
 from offrecord.estimates.scopes import Scope, clustered
 from offrecord.estimates.splits import split_rows
+from offrecord.measures.pairs import factor_names
 from offrecord.records import Kind, OffrecordError
 
 GROUP_KEYS: Final = ("model", "partner", "scenario", "protocol")
@@ -44,6 +45,14 @@ SHIFTS: Final = {
 
 RATES: Final = ("divergence", "accommodating", "reversing")
 BASELINE: Final = "baseline"
+
+
+NO_ALIGNMENT: Final = "no alignment condition was asked"
+NO_BASELINE: Final = "an alignment cell has no baseline beside it"
+NO_CONDITION: Final = "neither an alignment condition nor baseline was asked"
+NO_CONTEXT: Final = "no condition without any context was asked"
+EMPTY_CELL: Final = "a cell has no turn with both stances"
+"""Why a figure of a group is undefined."""
 
 
 class Pressed(NamedTuple):
@@ -62,6 +71,17 @@ class Pressed(NamedTuple):
     """The turns without any context."""
     planned: pl.DataFrame
     """All turns of the group, those of other conditions included."""
+
+
+class Sizes(TypedDict):
+    """How much is known of a group."""
+
+    runs: int
+    """Runs that have a turn with both stances."""
+    turns: int
+    """Turns with both."""
+    missing: int
+    """Planned turns without."""
 
 
 class _Cell(NamedTuple):
@@ -89,13 +109,14 @@ def pressed_rows(
     Raises:
         OffrecordError: If a key is none of these.
     """
-    keys = group_keys(pairs, by)
+    possible = [*GROUP_KEYS, *factor_names(pairs)]
     for key in by:
-        if key in {"condition", "kind", "timing", "agent", "round"}:
+        if key not in possible:
             raise OffrecordError(
-                f"--by {key}: cells are pooled over conditions and turns of the target "
-                f"agent; use any of {', '.join(GROUP_KEYS)} or a factor"
+                f"--by {key}: use any of {', '.join(possible)}; cells are pooled over "
+                "conditions and turns of the target agent"
             )
+    keys = group_keys(pairs, by)
     kinds = (Kind.ALIGNMENT, Kind.BASELINE)
     split = {
         (*(row.keys[key] for key in keys), row.keys["kind"]): row.estimates
@@ -128,15 +149,16 @@ def _row(
     ranges: dict[str, Range] = {}
     for name in RATES:
         weighed = _weighed(split[0].get(name), cells, name, (0.0, 1.0))
-        estimates[name] = weighed or _undefined(pressed, scope, _NO_ALIGNMENT)
+        estimates[name] = weighed or _undefined(pressed, scope, NO_ALIGNMENT)
         ranges[name] = _range([cell.ranges[name] for cell in cells])
     weighed = _weighed(split[1].get("divergence"), base, "divergence", (0.0, 1.0))
-    estimates[BASELINE] = weighed or _undefined(unpressed, scope, _NO_BASELINE)
+    estimates[BASELINE] = weighed or _undefined(unpressed, scope, NO_CONTEXT)
     ranges[BASELINE] = _range([cell.ranges["divergence"] for cell in base])
     for name, share_of in SHIFTS.items():
         shift = _shifted(split[0].get(name), cells, beside, share_of)
-        reason = _NO_BASELINE if cells else _NO_ALIGNMENT
-        estimates[name] = shift or _undefined(pressed, scope, reason)
+        reason = NO_BASELINE if cells else NO_ALIGNMENT if base else NO_CONDITION
+        both = pl.concat([pressed, unpressed])
+        estimates[name] = shift or _undefined(both, scope, reason)
         ranges[name] = _range(
             [
                 cell.ranges[share_of].minus(beside[cell.same].ranges[share_of])
@@ -145,11 +167,6 @@ def _row(
             ]
         )
     return Pressed(named, estimates, ranges, pressed, unpressed, group)
-
-
-_NO_ALIGNMENT: Final = "no alignment condition was asked"
-_NO_BASELINE: Final = "an alignment cell has no baseline beside it"
-_EMPTY_CELL: Final = "a cell has no turn with both stances"
 
 
 def _cells(group: pl.DataFrame) -> list[_Cell]:
@@ -228,7 +245,7 @@ def _moved(
 ) -> Estimate:
     if math.isnan(stretch):
         nan = math.nan
-        return replace(pooled, value=nan, low=nan, high=nan, se=nan, reason=_EMPTY_CELL)
+        return replace(pooled, value=nan, low=nan, high=nan, se=nan, reason=EMPTY_CELL)
     if math.isclose(stretch, 1.0):
         return pooled
     least, most = limits
@@ -254,11 +271,23 @@ def _undefined(group: pl.DataFrame, scope: Scope, reason: str) -> Estimate:
         method="",
         scope=str(scope),
         clusters=0,
-        runs=group["_run"].n_unique(),
-        turns=0,
-        missing=group.height,
         reason=reason,
+        **sizes(group),
     )
+
+
+def sizes(group: pl.DataFrame) -> Sizes:
+    """Count what is known of a group.
+
+    Args:
+        group: Rows as `clustered` gives them.
+    """
+    known = group.filter(pl.col("public").is_not_nan(), pl.col("other").is_not_nan())
+    return {
+        "runs": known["_run"].n_unique(),
+        "turns": known.height,
+        "missing": group.height - known.height,
+    }
 
 
 def _range(ranges: Sequence[Range]) -> Range:
