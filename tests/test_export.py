@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from inspect_ai.event import SpanBeginEvent
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 
+from offrecord.cli import main
 from offrecord.exporting.files import export_tables, write_csv
 from offrecord.exporting.logs import export_inspect
 from offrecord.exporting.schemas import NOT_MEASURED
@@ -399,3 +402,41 @@ def test_the_command_says_what_it_wrote_and_what_is_wrong(
     assert refused.stderr.count("\n") == 1
     assert "logs are not tables" in refused.stderr
     assert not (tmp_path / "x").exists()
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:3000])
+
+
+def _unsound(path: Path) -> None:
+    pl.read_parquet(path).with_columns(kind=pl.lit("huge")).write_parquet(path)
+
+
+def _led_away(path: Path) -> None:
+    path.rename(path.parents[1] / "other.parquet")
+    path.symlink_to(path.parents[1] / "other.parquet")
+
+
+@pytest.mark.parametrize("damage", [_cut, _unsound, _led_away, Path.unlink])
+@pytest.mark.parametrize("kind", ["inspect", "csv"])
+def test_a_damaged_record_is_one_line_and_nothing_is_written(
+    live: Study,
+    tmp_path: Path,
+    kind: str,
+    damage: Callable[[Path], object],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study, out = tmp_path / "study", tmp_path / "out"
+    shutil.copytree(live.path, study)
+    damage(study / "transcripts.parquet")
+    words = ["offrecord", "export", kind, str(study), "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("offrecord: ")
+    assert "transcripts.parquet: " in said
+    assert said.count("\n") == 1
+    assert not out.exists()

@@ -44,9 +44,11 @@ def export_tables(
         Each file as it is written.
 
     Raises:
-        OffrecordError: If the folder holds anything else, or a file cannot be written.
+        OffrecordError: If the folder holds anything else, the record cannot be read, or
+            a file cannot be written.
     """
     names = {name: f"{name}.{kind}" for name in dict.fromkeys(tables or TABLES)}
+    _ = study.transcript  # a record that cannot be read leaves no folder behind
     claim(out, kind, names.values())
     for name, file in names.items():
         table = TABLES[name](study)

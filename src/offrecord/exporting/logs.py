@@ -1,8 +1,8 @@
 """A study as Inspect logs, which Inspect View and Scout open like live ones.
 
 One log for each model and partner, in parts of `PART` runs, since a log is written as
-a whole and only one is in memory at a time. A log holds one attempt at a run; further
-ones are in logs of their own.
+a whole and only one is in memory at a time, beside the record. A log holds one attempt
+at a run; further ones are in logs of their own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from offrecord.protocol.design import Case
 from offrecord.records import Form, OffrecordError, digest
 from offrecord.study import Study
 from offrecord.transcript.inspect_logs import TASK
-from offrecord.transcript.store import TRANSCRIPT_FILE
 from offrecord.viewer import viewer_config
 
 KIND: Final = "inspect"
@@ -125,7 +124,7 @@ def export_inspect(study: Study, out: Path) -> Exported:
 def _parts(study: Study) -> Iterator[_Part]:
     """The attempts of a study, put together as they go into logs."""
     attempts = (
-        _scan(study)
+        study.transcript.lazy()
         .select("model", "partner", "protocol", *_CELL, "attempt")
         .unique()
         # Which of the recorded attempts at its run this is, whatever their numbers.
@@ -140,10 +139,6 @@ def _parts(study: Study) -> Iterator[_Part]:
         for number, first in enumerate(range(0, alike.height, PART), start=1):
             part = alike.slice(first, PART).select("run", "attempt")
             yield _Part(shared, part, number)
-
-
-def _scan(study: Study) -> pl.LazyFrame:
-    return pl.scan_parquet(study.path / TRANSCRIPT_FILE)
 
 
 def _log(study: Study, part: _Part, created: datetime) -> EvalLog:
@@ -188,11 +183,7 @@ def _log(study: Study, part: _Part, created: datetime) -> EvalLog:
 
 
 def _samples(study: Study, part: _Part) -> Iterator[EvalSample]:
-    rows = (
-        _scan(study)
-        .join(part.attempts.lazy(), on=["run", "attempt"], how="semi")
-        .collect()
-    )
+    rows = study.transcript.join(part.attempts, on=["run", "attempt"], how="semi")
     spoken = pl.col("channel") == plan_of(study.facts)[1][0]
     # As a turn is asked: both utterances, both surveys, then the shadows.
     survey = pl.col("form") != Form.UTTERANCE
