@@ -9,7 +9,6 @@ own: its processor time, libraries left out, and its peak memory, libraries incl
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import polars as pl
 
 from benchmarks import Figure
@@ -32,6 +32,9 @@ SIZES: Final = (600, 6_000, 60_000)
 HELD: Final = 4
 """Runs of each of the 150 cells that are held; the others repeat these."""
 
+LOGGED: Final = (60, 600)
+"""Runs that are read from Inspect logs, which hold far more than the table."""
+
 _MEASURES: Final = ("stance", "survey", "attribution", "markers")
 
 
@@ -40,34 +43,32 @@ def run(sizes: Sequence[int] = SIZES) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as made:
         root = Path(made)
         _child("hold", root)
-        seen = {
-            stage: [_child(stage, root, size) for size in sizes] for stage in STAGES
-        }
-        yield Figure("bytes of the largest transcript", f"{_bytes(root):.0f} MB")
-    for stage, costs in seen.items():
-        for size, (seconds, megabytes) in zip(sizes, costs, strict=True):
-            each = 1000 * seconds / size
-            yield Figure(
-                f"{stage} {size:,} runs",
-                f"{seconds:.1f} s, {each:.2f} s per 1,000; {megabytes:,.0f} MB",
-            )
-        if len(sizes) > 1:
-            slope = _slope(sizes, [seconds for seconds, _ in costs])
-            yield Figure(f"{stage}: slope", f"{slope:.2f}", "at most 1.1")
-    most = max(megabytes for costs in seen.values() for _, megabytes in costs)
-    yield Figure("peak memory of any stage", f"{most:,.0f} MB", "at most 8,000 MB")
+        peaks = []
+        for stage in STAGES:
+            costs = [_child(stage, root, size) for size in sizes]
+            peaks += [megabytes for _, megabytes in costs]
+            yield from _figures(stage, sizes, costs)
+        most = f"{max(peaks):,.0f} MB"
+        yield Figure("peak memory of any stage", most, "at most 8,000 MB")
+        for size in LOGGED:
+            _child("export", root, size)
+        costs = [_child("read-logs", root, size) for size in LOGGED]
+        yield from _figures("read Inspect logs of", LOGGED, costs)
 
 
-def _slope(sizes: Sequence[int], seconds: Sequence[float]) -> float:
-    """Of log time on log runs, by least squares: 1 where time is linear in runs."""
-    x, y = [math.log(size) for size in sizes], [math.log(time) for time in seconds]
-    middle = sum(x) / len(x)
-    across = sum((a - middle) * b for a, b in zip(x, y, strict=True))
-    return across / sum((a - middle) ** 2 for a in x)
-
-
-def _bytes(root: Path) -> float:
-    return max(p.stat().st_size for p in root.glob("*/transcripts.parquet")) / 1e6
+def _figures(
+    stage: str, sizes: Sequence[int], costs: Sequence[tuple[float, float]]
+) -> Iterator[Figure]:
+    for size, (seconds, megabytes) in zip(sizes, costs, strict=True):
+        each = 1000 * seconds / size
+        yield Figure(
+            f"{stage} {size:,} runs",
+            f"{seconds:.1f} s, {each:.2f} s per 1,000; {megabytes:,.0f} MB",
+        )
+    if len(sizes) > 1:
+        # Of log time on log runs, by least squares: 1 where time is linear in runs.
+        slope = np.polyfit(np.log(sizes), np.log([time for time, _ in costs]), 1)[0]
+        yield Figure(f"{stage}: slope", f"{slope:.2f}", "at most 1.1")
 
 
 def _child(stage: str, root: Path, size: int = 0) -> tuple[float, float]:
@@ -222,6 +223,28 @@ def landed(root: Path, size: int) -> Callable[[], object]:
     return lambda: land(root / str(size), imported)
 
 
+def exported(root: Path, size: int) -> Callable[[], object]:
+    """Some of the held runs as Inspect logs."""
+    from offrecord.exporting.logs import export_inspect
+    from offrecord.study import load_study
+    from offrecord.transcript.store import write_study_json, write_transcript
+
+    held = pl.read_parquet(root / "held.parquet")
+    some = held["run"].unique(maintain_order=True).gather_every(len(held) // 60 // size)
+    study = root / f"of-{size}"
+    study.mkdir()
+    write_study_json(study, json.loads((root / "facts.json").read_text()))
+    write_transcript(study, held.filter(pl.col("run").is_in(some.to_list())))
+    return lambda: export_inspect(load_study(study), root / f"logs-{size}")
+
+
+def read_logs(root: Path, size: int) -> Callable[[], object]:
+    """The reading of logs, up to the table in memory."""
+    from offrecord.transcript.inspect_logs import import_inspect
+
+    return lambda: import_inspect(root / f"logs-{size}", "scale")
+
+
 def measured(root: Path, size: int) -> Callable[[], object]:
     """Every measure that needs no model."""
     from offrecord.measuring import Means, measure_study
@@ -265,7 +288,9 @@ STAGES: Final = {
 def main() -> None:
     """One stage on one study: what `_child` calls."""
     stage, root, size = sys.argv[1:]
-    work = {"hold": hold, **STAGES}[stage](Path(root), int(size))
+    work = {**STAGES, "hold": hold, "export": exported, "read-logs": read_logs}[stage](
+        Path(root), int(size)
+    )
     start = time.process_time()
     work()
     print(json.dumps([time.process_time() - start, peak()]))

@@ -129,7 +129,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = MappingProxyType(
 
 def _rows(study: Study, form: Form) -> pl.DataFrame:
     """The record's rows of one form, and whether their attempt is the measured one."""
-    counted = measured(study.transcript).select("run", "attempt").unique()
+    attempts = study.transcript.select("run", "attempt", "ended")
+    counted = measured(attempts).select("run", "attempt").unique()
     rows = study.transcript.filter(pl.col("form") == form)
     known = beside(rows, counted.with_columns(measured=True), ["run", "attempt"])
     return known.with_columns(pl.col("measured").fill_null(False)).rename(
@@ -139,7 +140,8 @@ def _rows(study: Study, form: Form) -> pl.DataFrame:
 
 def _seats(study: Study) -> pl.DataFrame:
     """Each agent's role, and its place in a round."""
-    said = study.transcript.filter(pl.col("form") == Form.UTTERANCE)
+    seats = study.transcript.select("form", "agent", "role", "turn", "round")
+    said = seats.filter(pl.col("form") == Form.UTTERANCE)
     agents = said["agent"].n_unique()
     place = pl.col("turn") - (pl.col("round") - 1) * agents
     return said.group_by("agent").agg(
