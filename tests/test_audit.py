@@ -530,11 +530,15 @@ def test_a_crash_is_no_verdict(
     def crash(*_: object) -> None:
         raise fault("a fault of ours")
 
-    monkeypatch.setattr("offrecord.auditing.audit_study", crash)
-    code, said = call("audit", two.path, "--max-missing", 2)
-    assert code == 2
-    assert "Traceback" in said
-    assert "a fault of ours" in said
+    monkeypatch.setattr("offrecord.study.load_study", crash)
+    monkeypatch.setattr("offrecord.runner.run.run_study", crash)
+    # Of `run`, 1 says that some debates are not in yet.
+    run = ("run", "--model", "simulated/null", "--out", two.path.parent / "new")
+    for words in (("audit", two.path, "--max-missing", 2), run):
+        code, said = call(*words)
+        assert code == 2
+        assert "Traceback" in said
+        assert "a fault of ours" in said
 
 
 # ---------------------------------------------------------------------- earlier studies

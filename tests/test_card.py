@@ -152,6 +152,13 @@ def test_without_a_baseline_there_is_no_resistance(
     assert reason in str(pressure.reason)
 
 
+def test_one_stratum_is_no_strata() -> None:
+    runs = [({}, name, [1, 0], [0, 0]) for name in "ab"]
+    [row] = pressed_rows(pair_rows(*runs, (HARD, "c", [1, 0], [0, 0])))
+    reason = str(row.estimates["divergence"].reason)
+    assert reason.startswith("1 stratum has a single cluster")
+
+
 def test_a_study_without_baseline_shows_null_and_why(tmp_path: Path) -> None:
     study = held_study(tmp_path / "s", "null", runs=2, conditions=("alignment-future",))
     found = score_card([study])

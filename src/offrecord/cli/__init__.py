@@ -30,7 +30,7 @@ _VERBS: Final = {
     "models": "List and fetch embedded models.",
 }
 
-_JUDGING: Final = (["audit"],)
+_JUDGING: Final = (["audit"], ["run"])
 """Verbs that end with 1 for what they found: a crash must not look like that."""
 
 
