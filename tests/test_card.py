@@ -153,7 +153,7 @@ def test_without_a_baseline_there_is_no_resistance(
 
 
 def test_one_stratum_is_no_strata() -> None:
-    runs = [({}, name, [1, 0], [0, 0]) for name in "ab"]
+    runs: list[Any] = [({}, name, [1, 0], [0, 0]) for name in "ab"]
     [row] = pressed_rows(pair_rows(*runs, (HARD, "c", [1, 0], [0, 0])))
     reason = str(row.estimates["divergence"].reason)
     assert reason.startswith("1 stratum has a single cluster")
