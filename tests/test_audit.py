@@ -366,6 +366,9 @@ def test_each_model_is_judged_alone(tmp_path: Path, call: Call) -> None:
         "simulated/audience": "cannot tell",
         f"simulated/{still}": "holds",
     }
+    assert "unlike partners" in found["note"]
+    call(*words, "--by", "scenario")  # nobody compares models there
+    assert json.loads(out.read_text(encoding="utf-8"))["note"] == ""
     call(*words, "--by", "scenario", "--by", "model")
     assert len(json.loads(out.read_text(encoding="utf-8"))["checks"]) == 6
     code, said = call(*words, "--by", "condition")

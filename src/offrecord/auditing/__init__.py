@@ -124,8 +124,13 @@ def audit_study(study: Study, gate: Gate, against: Path | None = None) -> Audit:
         runs=study.ended_runs,
         looks=take_look(study, gate, code),
         transcripts=transcript_digest(study),
-        note=unlike_partners(pairs) if "model" in gate.by else "",
+        note=unlike_partners(pairs) if _side_by_side(checks) else "",
     )
+
+
+def _side_by_side(checks: tuple[Check, ...]) -> bool:
+    """Whether models have checks of their own, which a reader will compare."""
+    return len({check.group.get("model") for check in checks} - {None}) > 1
 
 
 def _shortfall(study: Study) -> str:
