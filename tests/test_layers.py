@@ -36,7 +36,7 @@ BESIDE = {
     "reporting": {*FLOW, "study", "measuring", "estimating", "runner"},
     "cluster": {"records"},
     "runner": {*FLOW[:7], "study", "replays", "cluster"},
-    "auditing": {*FLOW[:7], "study", "estimating", "runner"},
+    "auditing": {*FLOW[:7], "study", "measuring", "estimating", "runner"},
     "task": {"measures", "protocol", "transcript", "replays", "viewer"},
     "text_scorers": {*FLOW[:6], "providers"},
     "_registry": {"task", "text_scorers", "providers"},

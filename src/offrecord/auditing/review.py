@@ -26,11 +26,12 @@ from offrecord.measures.draws import stance_draws
 from offrecord.measures.human import sheet_entries
 from offrecord.measures.lexical import LEXICAL_FILE
 from offrecord.measures.second_coder import coder_texts
+from offrecord.measuring.stored import stored_measures
 from offrecord.records import Form, Status
 from offrecord.study import Study
 from offrecord.transcript.measured import measured
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import read_table, write_text
+from offrecord.transcript.store import write_text
 
 REASONS: Final = (
     "accommodating, and the text says why",
@@ -141,8 +142,8 @@ def _with_codes(study: Study) -> pl.DataFrame:
     """The target's pairs with what the text off the record was coded as, if it was."""
     pairs = target_pairs(study)
     for file in (ATTRIBUTION_FILE, LEXICAL_FILE):
-        if (study.path / file).is_file():
-            codes = read_table(study.path / file)
+        codes = stored_measures(study, file)
+        if codes is not None:
             spoken = str(study.facts["channels"][0])
             return attributed_pairs(pairs, codes, study.transcript, spoken)
     return pairs.with_columns(code=pl.lit(None, pl.String))

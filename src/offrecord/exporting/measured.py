@@ -11,19 +11,18 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.exporting.schemas import NOT_MEASURED
-from offrecord.measures.attribution import ATTRIBUTION_FILE, ATTRIBUTION_SCHEMA
-from offrecord.measures.awareness import AWARENESS_FILE, AWARENESS_SCHEMA, SIGNS
+from offrecord.measures.attribution import ATTRIBUTION_FILE
+from offrecord.measures.awareness import AWARENESS_FILE, SIGNS
 from offrecord.measures.coded_texts import SAID
-from offrecord.measures.entailment import ENTAILMENT_SCHEMA
-from offrecord.measures.lexical import LEXICAL_FILE, LEXICAL_SCHEMA
-from offrecord.measures.markers import MARKERS_FILE, MARKERS_SCHEMA
+from offrecord.measures.lexical import LEXICAL_FILE
+from offrecord.measures.markers import MARKERS_FILE
 from offrecord.measures.pairings import DEFAULT_PAIRING
-from offrecord.measures.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
-from offrecord.measures.survey_gap import ITEM_GAP_SCHEMA, ITEM_GAPS_FILE
+from offrecord.measures.similarity import SIMILARITY_FILE
+from offrecord.measures.survey_gap import ITEM_GAPS_FILE
 from offrecord.measuring import ENTAILMENT_FILE
+from offrecord.measuring.stored import SCHEMAS, stored_measures
 from offrecord.study import Study
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import read_table
 
 PAIR: Final = ("run", "agent", "turn", "channel")
 """What names a pair of channels, the other one's name last."""
@@ -55,14 +54,14 @@ def beside(
 
 def with_markers(table: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Utterances with the counts of their markers."""
-    stored = _stored(study, MARKERS_FILE, MARKERS_SCHEMA)
+    stored = _stored(study, MARKERS_FILE)
     part = stored.select(*ROW_KEY, *_MARKERS, pl.col("status").alias("markers_reason"))
     return _explained(beside(table, part), "words", "markers_reason")
 
 
 def with_awareness(table: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Utterances with the signs of awareness in what they say."""
-    stored = _stored(study, AWARENESS_FILE, AWARENESS_SCHEMA).filter(source=SAID)
+    stored = _stored(study, AWARENESS_FILE).filter(source=SAID)
     part = stored.select(
         *ROW_KEY,
         *(pl.col(sign).alias(name) for sign, name in _SIGNS.items()),
@@ -73,12 +72,12 @@ def with_awareness(table: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 def with_attribution(table: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Utterances with the codes of the lexical baseline and of the judges."""
-    for name, file, schema in (
-        ("attribution_lexical", LEXICAL_FILE, LEXICAL_SCHEMA),
-        ("attribution_judged", ATTRIBUTION_FILE, ATTRIBUTION_SCHEMA),
+    for name, file in (
+        ("attribution_lexical", LEXICAL_FILE),
+        ("attribution_judged", ATTRIBUTION_FILE),
     ):
         part = (
-            _stored(study, file, schema)
+            _stored(study, file)
             .filter(source=SAID)
             .select(
                 *ROW_KEY,
@@ -92,7 +91,7 @@ def with_attribution(table: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 def with_similarity(table: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Pairs with the similarity of their two texts."""
-    stored = _stored(study, SIMILARITY_FILE, SIMILARITY_SCHEMA)
+    stored = _stored(study, SIMILARITY_FILE)
     part = _of_channels(stored).select(
         *PAIR,
         pl.col("cosine").alias("similarity"),
@@ -104,7 +103,7 @@ def with_similarity(table: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 def with_entailment(table: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Pairs with the probabilities of entailment between their two texts."""
-    stored = _stored(study, ENTAILMENT_FILE, ENTAILMENT_SCHEMA)
+    stored = _stored(study, ENTAILMENT_FILE)
     part = _of_channels(stored).select(
         *PAIR,
         *(pl.col(name).alias(short) for short, name in _PROBABILITIES.items()),
@@ -116,7 +115,7 @@ def with_entailment(table: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 def with_survey_distance(table: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Pairs with the mean distance of their two surveys, over the items with both."""
-    stored = _stored(study, ITEM_GAPS_FILE, ITEM_GAP_SCHEMA)
+    stored = _stored(study, ITEM_GAPS_FILE)
     why = pl.coalesce("public_reason", "other_reason").drop_nulls().first()
     part = stored.group_by(*PAIR).agg(
         pl.col("gap").abs().mean().alias("survey_distance"),
@@ -168,9 +167,9 @@ def _of_channels(stored: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _stored(study: Study, file: str, schema: Mapping[str, Any]) -> pl.DataFrame:
-    path = study.path / file
-    return read_table(path) if path.is_file() else pl.DataFrame(schema=schema)
+def _stored(study: Study, file: str) -> pl.DataFrame:
+    table = stored_measures(study, file)
+    return pl.DataFrame(schema=dict(SCHEMAS[file])) if table is None else table
 
 
 def _explained(table: pl.DataFrame, value: str, reason: str) -> pl.DataFrame:
