@@ -133,7 +133,9 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "texts": list(text_estimates(study, within, wanted.scope)),
         "attribution": list(attribution_estimates(study, by)),
         "agreement": list(agreement_estimates(study)),
-        "views": study_views(study, pairs, wanted.seed) if wanted.views else {},
+        "views": (
+            study_views(study, pairs, draws, wanted.seed) if wanted.views else {}
+        ),
     }
 
 

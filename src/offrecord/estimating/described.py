@@ -27,6 +27,12 @@ Rows = list[dict[str, Any]]
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Of a distribution, as `q05` to `q95`."""
 
+PAIRED: Final = (
+    *("pairing", "left_run", "left_agent", "right_run", "right_channel"),
+    *("variant", "model"),
+)
+"""The columns that say which two texts a measure of pairs is of."""
+
 MARKERS: Final = (
     "words",
     "hedges_per_100",
@@ -91,7 +97,7 @@ def status_rows(study: Study) -> Rows:
 
 def cosine_spread(study: Study) -> Rows:
     """The distribution of cosines by model, condition, agent, channel and pairing."""
-    table = stored_measures(study, SIMILARITY_FILE)
+    table = stored_measures(study, SIMILARITY_FILE, [*PAIRED, "cosine"])
     if table is None:
         return []
     cells = study.pairs.select("run", "model", "condition", "kind").unique("run")

@@ -18,6 +18,7 @@ from offrecord.estimates.groups import group_keys, grouped, place_of
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.scopes import Scope, clustered, scoped
 from offrecord.estimates.splits import SplitRow, split_rows
+from offrecord.estimating.described import PAIRED
 from offrecord.measures.attribution import ATTRIBUTION_FILE, attributed_pairs
 from offrecord.measures.lexical import LEXICAL_FILE
 from offrecord.measures.pairs import CELL
@@ -69,7 +70,7 @@ def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
 def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
     """Mean similarity and entailment by pairing, with the run as cluster."""
     for file, values in _TEXT_VALUES.items():
-        table = stored_measures(study, file)
+        table = stored_measures(study, file, [*PAIRED, *values])
         if table is None:
             continue
         # What a run has one value of; agent and channel are the pair's own.

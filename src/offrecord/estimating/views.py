@@ -37,7 +37,6 @@ from offrecord.estimating.measured import (
     survey_estimates,
     text_estimates,
 )
-from offrecord.measures.draws import stance_draws
 from offrecord.measures.pairs import factor_names
 from offrecord.study import Study
 
@@ -65,12 +64,15 @@ VIEWS: Final[Mapping[str, View]] = {
 """The views by name; a study with factors has one more for each, `factor NAME`."""
 
 
-def study_views(study: Study, pairs: pl.DataFrame, seed: int = 0) -> dict[str, Any]:
+def study_views(
+    study: Study, pairs: pl.DataFrame, draws: pl.DataFrame, seed: int = 0
+) -> dict[str, Any]:
     """Every view of a study, and what is described beside the rates.
 
     Args:
         study: The study.
         pairs: Its pairs, or those of them that count.
+        draws: Rows as `stance_draws` gives them.
         seed: Of tests that draw at random.
 
     Returns:
@@ -79,7 +81,6 @@ def study_views(study: Study, pairs: pl.DataFrame, seed: int = 0) -> dict[str, A
         `markers` and `awareness` have no rows where nothing was measured; `statuses`
         counts what came back.
     """
-    draws = stance_draws(study.transcript, study.stances)
     spoken = str(study.facts["channels"][0])
     levels = {
         f"factor {name}": View((name, "kind"), ("rates", "split"))
