@@ -16,7 +16,10 @@ import pytest
 from offrecord.content.escapes import escaped
 from offrecord.estimating import Wanted, estimate_study, write_estimates
 from offrecord.estimating.card import score_card
+from offrecord.measures.entailment import ENTAILMENT_SCHEMA
+from offrecord.measures.pairings import PAIR_KEY, pair_rows
 from offrecord.measures.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
+from offrecord.measuring import ENTAILMENT_FILE
 from offrecord.records import OffrecordError
 from offrecord.report.numbers import points
 from offrecord.report.page import drawings
@@ -311,6 +314,28 @@ def test_the_spread_of_cosines_is_that_of_the_pairs(tmp_path: Path) -> None:
     assert cosine["alignment-future"]["q05"] == pytest.approx(0.22)
     assert cosine["alignment-future"]["q50"] == pytest.approx(0.4)
     assert (cosine["baseline"]["pairs"], cosine["baseline"]["missing"]) == (1, 1)
+
+
+def test_entailment_is_drawn_as_it_was_measured(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved())
+    pairs = pair_rows(study.transcript, "channels", study.facts)
+    shares = {"entailment": 0.25, "neutral": 0.625, "contradiction": 0.125}
+    table = pairs.select(
+        *PAIR_KEY,
+        *(pl.lit(share).alias(f"mean_{name}") for name, share in shares.items()),
+        variant=pl.lit("clean"),
+        model=pl.lit("m"),
+    )
+    rows = table.to_dicts()
+    write_table(study.path / ENTAILMENT_FILE, pl.DataFrame(rows, ENTAILMENT_SCHEMA))
+    page = page_of(study)
+    told = "that the two contradict is 12.5 % under baseline, 12.5 % under alignment."
+    assert told in page.words
+    stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
+    shown = drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+    (figure,) = [one.figure for one in shown if one.figure.id == "entailment"]
+    drawn = {r["relation"]: r["points"] for r in _inline(figure.panels[0].spec())}
+    assert drawn == {name: 100 * share for name, share in shares.items()}
 
 
 def test_missing_stances_are_missing_on_the_page(tmp_path: Path) -> None:

@@ -147,16 +147,21 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
             }
             for row in own
         ]
-        order = list(_RELATIONS.values())
         chart = (
             charted(values)
-            .mark_bar(height=13)
+            .mark_bar(height=13, clip=True)
             .encode(
                 y=alt.Y("model:N", sort=[*short.values()], axis=names_axis()),
                 x=alt.X(
-                    "points:Q", stack="zero", axis=share_axis("mean probability, %")
+                    "points:Q",
+                    stack="zero",
+                    scale=alt.Scale(domain=[0, 100]),
+                    axis=share_axis("mean probability, %"),
                 ),
-                color=alt.Color("relation:N", sort=order),
+                # Neutral comes third, where the palette has its grey.
+                color=alt.Color(
+                    "relation:N", sort=["entailment", "contradiction", "neutral"]
+                ),
                 order=alt.Order("place:Q"),
                 tooltip=tips("model", "relation", "points"),
             )

@@ -8,7 +8,7 @@ from offrecord.report.figures.texts import (
     cosine_figure,
     entailment_figure,
 )
-from offrecord.report.numbers import count, decimal
+from offrecord.report.numbers import count, decimal, points
 from offrecord.report.page.blocks import (
     Block,
     Cell,
@@ -101,6 +101,15 @@ def _means_table(title: str, rows: Sequence[Row], names: dict[str, str]) -> Tabl
     )
 
 
+def _entailment_lead(means: Sequence[Row]) -> str:
+    told = [
+        f"{points(row['value'])} % under {row['kind']}"
+        for row in means
+        if row["pairing"] == "channels" and row["estimate"] == "mean_contradiction"
+    ]
+    return f"The mean probability that the two contradict is {', '.join(told)}."
+
+
 def entailment_section(found: Findings) -> Section:
     """Natural language inference between the two channels."""
     rows = [
@@ -117,16 +126,19 @@ def entailment_section(found: Findings) -> Section:
         "mutual_entailment": "mutual entailment",
     }
     blocks: list[Block] = []
+    lead = ""
     if figure is None:
         blocks.append(found.unmeasured("entailment"))
     else:
         blocks.append(Drawing(figure))
         means = _means(found, list(names))
+        lead = _entailment_lead(means)
         blocks.append(_means_table("Mean probability, 0 to 1", means, names))
     return Section(
         "entailment",
         "Whether they contradict each other",
         blocks,
+        lead=lead,
         short="Entailment",
         about=(
             "Labels are stripped first: with them in, two texts contradict each other "
