@@ -1,6 +1,7 @@
 """From raw rows to pairs: what is measured, what is missing, and files kept whole."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from offrecord.report.terminal import print_summary, visible
 from offrecord.transcript.measured import measured
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import (
+    close_folder,
+    open_folder,
     read_study_json,
     read_transcript,
     write_study_json,
@@ -292,3 +295,17 @@ def test_the_terminal_shows_names_as_text() -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert str(visible("café 模型")) == "café 模型"
+
+
+def test_threads_write_into_their_own_studies_side_by_side(tmp_path: Path) -> None:
+    def work(name: int) -> int:
+        study = tmp_path / str(name)
+        write_study_json(study, FACTS)
+        for turn in range(60):
+            open_folder(study)
+            write_study_json(study, {**FACTS, "turn": turn})
+            close_folder(study)
+        return int(read_study_json(study)["turn"])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == [59] * 8

@@ -218,7 +218,7 @@ def refuse_gone(path: Path) -> None:
         OffrecordError: If its study is gone.
     """
     whole = path.resolve()
-    for study in _opened:
+    for study in tuple(_opened):  # other threads open and close theirs meanwhile
         if whole.is_relative_to(study) and not (study / STUDY_FILE).is_file():
             raise UnwritableError(
                 f"{study}: the study was removed while it was worked on: nothing more "
