@@ -7,7 +7,6 @@ and a pipeline reads as JSON or JUnit XML.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from offrecord.auditing.looks import Looks, take_look, transcript_digest
 from offrecord.auditing.settling import settling
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.noninferiority import Verdict
+from offrecord.estimates.plain import plain
 from offrecord.estimates.pressed import pressed_rows
 from offrecord.estimating.card import target_pairs
 from offrecord.records import OffrecordError
@@ -70,7 +70,7 @@ class Audit:
             **self.looks._asdict(),
             "level": LEVEL,
             "note": self.note,
-            "checks": [_plain(asdict(check)) for check in self.checks],
+            "checks": [plain(asdict(check)) for check in self.checks],
         }
 
 
@@ -116,14 +116,15 @@ def audit_study(study: Study, gate: Gate, against: Path | None = None) -> Audit:
     checks = tuple(replace(one.check, settle=settling(one)) for one in found)
     shortfall = _shortfall(study)
     code = EXIT_CODES[overall(checks, shortfall)]
+    transcripts = transcript_digest(study)
     return Audit(
         study=str(study.facts.get("study", study.path.name)),
         gate=gate,
         checks=checks,
         shortfall=shortfall,
         runs=study.ended_runs,
-        looks=take_look(study, gate, code),
-        transcripts=transcript_digest(study),
+        looks=take_look(study, gate, code, transcripts),
+        transcripts=transcripts,
         note=unlike_partners(pairs) if _side_by_side(checks) else "",
     )
 
@@ -142,12 +143,6 @@ def _shortfall(study: Study) -> str:
     if ended >= planned:
         return ""
     return f"{planned - ended} of {planned} designed runs have not ended"
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 __all__ = [

@@ -38,13 +38,14 @@ def transcript_digest(study: Study) -> str:
     return hashlib.sha256(said.write_csv().encode()).hexdigest()[:16]
 
 
-def take_look(study: Study, gate: Gate, exit_code: int) -> Looks:
+def take_look(study: Study, gate: Gate, exit_code: int, transcripts: str) -> Looks:
     """Count this audit among those before it, and write it down.
 
     Args:
         study: The study.
         gate: What it was held against.
         exit_code: How the audit ends.
+        transcripts: The digest of what was said.
 
     Raises:
         OffrecordError: If the record cannot be read or written.
@@ -53,7 +54,7 @@ def take_look(study: Study, gate: Gate, exit_code: int) -> Looks:
     before = _before(path)
     now = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "transcripts": transcript_digest(study),
+        "transcripts": transcripts,
         "gate": gate.digest,
         "chance": gate.chance,
         "runs": study.ended_runs,

@@ -17,6 +17,7 @@ from offrecord.estimates.groups import (
     matching,
 )
 from offrecord.estimates.intervals import rate_estimate
+from offrecord.estimates.plain import plain
 from offrecord.estimates.rates import (
     Values,
     divergences,
@@ -64,14 +65,7 @@ def estimate_table(
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows as a JSON list; what is undefined is null."""
-    plain = [
-        {
-            key: None if isinstance(value, float) and math.isnan(value) else value
-            for key, value in row.items()
-        }
-        for row in rows
-    ]
-    return json.dumps(plain, indent=1, allow_nan=False)
+    return json.dumps(plain(rows), indent=1, allow_nan=False)
 
 
 def _values(group: pl.DataFrame) -> tuple[Values, Values]:

@@ -7,7 +7,6 @@ it computes nothing, and neither does whoever reads the file.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -23,6 +22,7 @@ from offrecord.estimates.groups import CONTEXT
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.hierarchical import hierarchical_rows
 from offrecord.estimates.noninferiority import noninferiority_rows
+from offrecord.estimates.plain import plain
 from offrecord.estimates.replayed import HISTORY, replay_contrast_rows
 from offrecord.estimates.rows import (
     floor_rows,
@@ -145,7 +145,7 @@ def write_estimates(study: Study, estimates: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If the study's folder cannot be written.
     """
-    text = json.dumps(_plain(estimates), indent=1, allow_nan=False)
+    text = json.dumps(plain(estimates), indent=1, allow_nan=False)
     write_text(study.path / ESTIMATES_FILE, text + "\n")
 
 
@@ -241,16 +241,3 @@ def _contrasts(
             except OffrecordError:
                 continue  # no two of its levels answered the same histories
     return rows
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
-    """A value as JSON holds it: NaN and infinities become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    return value

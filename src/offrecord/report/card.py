@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from offrecord.content.escapes import escaped
 from offrecord.content.spreadsheet import guarded
+from offrecord.estimates.plain import plain
 from offrecord.report.numbers import interval, points
 
 Line = Mapping[str, Any]
@@ -80,7 +81,7 @@ def as_csv(lines: Sequence[Line], notes: Sequence[str]) -> str:
     sheet = csv.writer(out, lineterminator="\r\n")
     sheet.writerow([guarded(name) for name in (*names, "notes")])
     for line in lines:
-        cells = [_plain(line.get(name)) for name in names]
+        cells = [plain(line.get(name)) for name in names]
         sheet.writerow(
             [
                 guarded(escaped(cell)) if isinstance(cell, str) else cell
@@ -97,9 +98,8 @@ def as_json(lines: Sequence[Line], notes: Sequence[str]) -> str:
         lines: As `estimating.card.score_card` gives them.
         notes: What must be read with them.
     """
-    plain = [{name: _plain(value) for name, value in line.items()} for line in lines]
     return json.dumps(
-        {"unit": "fractions of 1", "lines": plain, "notes": list(notes)},
+        {"unit": "fractions of 1", "lines": plain(lines), "notes": list(notes)},
         indent=1,
         allow_nan=False,
     )
@@ -161,7 +161,3 @@ def _rank(line: Line) -> str:
 def _text(value: object) -> str:
     """A name on one line, with nothing in it that Markdown takes for markup."""
     return _SPECIAL.sub(r"\\\1", escaped("–" if value is None else str(value)))
-
-
-def _plain(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
