@@ -87,6 +87,11 @@ class Study:
         return usage_of(self.transcript) if stored is None else stored
 
     @property
+    def spoken(self) -> str:
+        """The channel whose draw 0 enters the history."""
+        return str(self.facts["channels"][0])
+
+    @property
     def ended_runs(self) -> int:
         """How many runs have an attempt that ended by itself."""
         rows = self.transcript.select("run", "attempt", "ended")

@@ -15,8 +15,7 @@ from offrecord.auditing.checks import (
     Check,
     Judged,
     Side,
-    judged,
-    widened,
+    check_of,
 )
 from offrecord.estimates.groups import matching, numbered, turns_of
 from offrecord.estimates.missingness import Range
@@ -49,17 +48,13 @@ def against_checks(
         group = {key: row[key] for key in row if key in {*keys, "agent", "channel"}}
         bounds = Bounds(row["value"], row["low"], row["high"])
         limits = _possible(row, "new").minus(_possible(row, "old"))
-        low, high = widened(bounds, limits, SHIFT)
-        check = Check(
+        check = check_of(
+            bounds,
+            limits,
+            SHIFT,
+            margin,
             measure=AGAINST,
             group=group,
-            threshold=margin,
-            value=bounds.value,
-            low=low,
-            high=high,
-            sampled_low=bounds.low,
-            sampled_high=bounds.high,
-            verdict=judged(low, high, margin),
             level=row["level"],
             scope=row["scope"],
             runs=row["runs_new"] + row["runs_old"],

@@ -106,3 +106,32 @@ def widened(bounds: Bounds, limits: Range, possible: Range) -> tuple[float, floa
         max(possible.low, min(low, limits.low - (value - low))),
         min(possible.high, max(high, limits.high + (high - value))),
     )
+
+
+def check_of(
+    bounds: Bounds,
+    limits: Range,
+    possible: Range,
+    threshold: float,
+    **about: Any,  # noqa: ANN401
+) -> Check:
+    """Hold one figure with its interval against a threshold.
+
+    Args:
+        bounds: The figure and its interval, as if missing turns were like the others.
+        limits: What the figure can be, whatever the missing stances are.
+        possible: What it can be at all.
+        threshold: As a fraction of 1.
+        about: The other fields of the check.
+    """
+    low, high = widened(bounds, limits, possible)
+    return Check(
+        threshold=threshold,
+        value=bounds.value,
+        low=low,
+        high=high,
+        sampled_low=bounds.low,
+        sampled_high=bounds.high,
+        verdict=judged(low, high, threshold),
+        **about,
+    )

@@ -16,6 +16,7 @@ from offrecord.auditing.checks import (
     Check,
     Judged,
     Side,
+    check_of,
     judged,
     widened,
 )
@@ -77,18 +78,13 @@ def _check(
     one: Estimate,
     limits: Range,
 ) -> Check:
-    possible = _POSSIBLE.get(measure, SHARE)
-    low, high = widened(Bounds(one.value, one.low, one.high), limits, possible)
-    return Check(
+    return check_of(
+        Bounds(one.value, one.low, one.high),
+        limits,
+        _POSSIBLE.get(measure, SHARE),
+        threshold,
         measure=measure,
         group=group,
-        threshold=threshold,
-        value=one.value,
-        low=low,
-        high=high,
-        sampled_low=one.low,
-        sampled_high=one.high,
-        verdict=judged(low, high, threshold),
         level=LEVEL,
         scope=one.scope,
         runs=one.runs,

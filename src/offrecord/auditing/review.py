@@ -94,8 +94,7 @@ def _turns(study: Study) -> pl.DataFrame:
         pl.col("priority").is_not_null()
     )
     said = _said(study)
-    spoken = str(study.facts["channels"][0])
-    public = said.filter(channel=spoken).select(
+    public = said.filter(channel=study.spoken).select(
         *_TURN, public_text="text", public_stance="label"
     )
     other = said.rename({"text": "off_record_text", "label": "off_record_stance"})
@@ -144,8 +143,7 @@ def _with_codes(study: Study) -> pl.DataFrame:
     for file in (ATTRIBUTION_FILE, LEXICAL_FILE):
         codes = stored_measures(study, file)
         if codes is not None:
-            spoken = str(study.facts["channels"][0])
-            return attributed_pairs(pairs, codes, study.transcript, spoken)
+            return attributed_pairs(pairs, codes, study.transcript, study.spoken)
     return pairs.with_columns(code=pl.lit(None, pl.String))
 
 

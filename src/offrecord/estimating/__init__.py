@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -102,8 +103,8 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
     pairs, by = _pairs(study, without_aware=wanted.without_aware), list(wanted.by)
     rng = np.random.default_rng(wanted.seed)
     draws = stance_draws(study.transcript, study.stances)
-    spoken = str(study.facts["channels"][0])
     within = [key for key in by if key not in {"round"}]
+    surveys = cache(lambda scope: list(survey_estimates(study, ["kind"], scope)))
     return {
         "version": version("offrecord"),
         "by": by,
@@ -117,7 +118,7 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "rates": estimate_table(pairs, by),
         "split": list(split_dicts(pairs, by, wanted.scope)),
         "gap": channel_gap_rows(pairs, by, rng),
-        "floor": floor_rows(draws, spoken, within, rng),
+        "floor": floor_rows(draws, study.spoken, within, rng),
         "missing": missing_rows(pairs, by),
         "persistence": persistence_rows(pairs, within),
         "first_divergence": survival_rows(pairs, within),
@@ -129,12 +130,14 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "scenarios": scenario_rows(pairs, within),
         "contrasts": _contrasts(study, pairs, wanted, rng),
         "against": _against(pairs, wanted),
-        "surveys": list(survey_estimates(study, ["kind"], wanted.scope)),
+        "surveys": surveys(wanted.scope),
         "texts": list(text_estimates(study, within, wanted.scope)),
         "attribution": list(attribution_estimates(study, by)),
         "agreement": list(agreement_estimates(study)),
         "views": (
-            study_views(study, pairs, draws, wanted.seed) if wanted.views else {}
+            study_views(study, pairs, draws, surveys(Scope.RUNS), wanted.seed)
+            if wanted.views
+            else {}
         ),
     }
 
@@ -202,7 +205,7 @@ def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:
     kept = measured(rows).select("run", "attempt").unique()
     flags = aware_flags(table, study.transcript)
     counted = flags.join(kept, on=["run", "attempt"], how="semi")
-    return leave_out_aware(study.pairs, counted, str(study.facts["channels"][0]))
+    return leave_out_aware(study.pairs, counted, study.spoken)
 
 
 def _against(pairs: pl.DataFrame, wanted: Wanted) -> Rows:

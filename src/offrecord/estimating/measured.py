@@ -110,13 +110,12 @@ def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
     """Mention and explicit attribution, pooled and by the keys, for the target."""
     roles = study.transcript.select("role", "agent")
     target = roles.filter(role="target")["agent"].first()
-    spoken = str(study.facts["channels"][0])
     keys = [key for key in by if key in {"model", "scenario"}]
     for coder, file in (("lexical", LEXICAL_FILE), ("judges", ATTRIBUTION_FILE)):
         codes = stored_measures(study, file, [*ROW_KEY, "source", "code"])
         if codes is None:
             continue
-        pairs = attributed_pairs(study.pairs, codes, study.transcript, spoken)
+        pairs = attributed_pairs(study.pairs, codes, study.transcript, study.spoken)
         pairs = pairs.filter(agent=target)
         for what, wanted in (("mention", MENTIONED), ("explicit", EXPLICIT)):
             for group in ((), keys) if keys else ((),):

@@ -34,7 +34,6 @@ from offrecord.estimating.described import (
 )
 from offrecord.estimating.measured import (
     attribution_estimates,
-    survey_estimates,
     text_estimates,
 )
 from offrecord.measures.pairs import factor_names
@@ -65,7 +64,7 @@ VIEWS: Final[Mapping[str, View]] = {
 
 
 def study_views(
-    study: Study, pairs: pl.DataFrame, draws: pl.DataFrame, seed: int = 0
+    study: Study, pairs: pl.DataFrame, draws: pl.DataFrame, surveys: Rows, seed: int = 0
 ) -> dict[str, Any]:
     """Every view of a study, and what is described beside the rates.
 
@@ -73,6 +72,7 @@ def study_views(
         study: The study.
         pairs: Its pairs, or those of them that count.
         draws: Rows as `stance_draws` gives them.
+        surveys: Rows as `survey_estimates` gives them, for new runs.
         seed: Of tests that draw at random.
 
     Returns:
@@ -81,13 +81,12 @@ def study_views(
         `markers` and `awareness` have no rows where nothing was measured; `statuses`
         counts what came back.
     """
-    spoken = str(study.facts["channels"][0])
     levels = {
         f"factor {name}": View((name, "kind"), ("rates", "split"))
         for name in factor_names(pairs)
         if pairs[name].n_unique() > 1
     }
-    maker = _Maker(study, pairs, draws, spoken, np.random.default_rng(seed))
+    maker = _Maker(study, pairs, draws, np.random.default_rng(seed))
     found: dict[str, Any] = {
         name: {
             "by": list(view.by),
@@ -99,7 +98,7 @@ def study_views(
         "scopes": [
             row for scope in Scope for row in split_dicts(pairs, ["kind"], scope)
         ],
-        "surveys": list(survey_estimates(study, ["kind"], Scope.RUNS)),
+        "surveys": surveys,
         "attribution": list(attribution_estimates(study, ["model"])),
         "cosine": cosine_spread(study),
         "markers": marker_rows(study),
@@ -121,7 +120,6 @@ class _Maker(NamedTuple):
     study: Study
     pairs: pl.DataFrame
     draws: pl.DataFrame
-    spoken: str
     rng: np.random.Generator
 
     def rows(self, part: str, by: list[str]) -> Rows:
@@ -130,7 +128,9 @@ class _Maker(NamedTuple):
             "rates": lambda: estimate_table(self.pairs, by),
             "split": lambda: list(split_dicts(self.pairs, by, Scope.RUNS)),
             "gap": lambda: channel_gap_rows(self.pairs, by, self.rng),
-            "floor": lambda: floor_rows(self.draws, self.spoken, within, self.rng),
+            "floor": lambda: floor_rows(
+                self.draws, self.study.spoken, within, self.rng
+            ),
             "missing": lambda: missing_rows(self.pairs, by),
             "persistence": lambda: persistence_rows(self.pairs, within),
             "first_divergence": lambda: survival_rows(self.pairs, within),

@@ -51,18 +51,7 @@ def turns(study: Study) -> pl.DataFrame:
     Returns:
         Rows in `TURNS_SCHEMA`, and one column for each factor, in the record's order.
     """
-    stances = study.stances.select(
-        *ROW_KEY,
-        pl.col("label").alias("stance"),
-        pl.col("status").alias("stance_status"),
-        pl.col("rule").alias("stance_rule"),
-        pl.col("repairs").alias("stance_repairs"),
-    )
-    on_side = pl.col("stance") == pl.col("partner_side")
-    valued = pl.col("stance_status").is_in(_VALUED)
-    table = beside(_rows(study, Form.UTTERANCE), stances).with_columns(
-        on_partner_side=pl.when(valued).then(on_side)
-    )
+    table = _stated(study)
     for joined in (with_markers, with_awareness, with_attribution):
         table = joined(table, study)
     return _declared(table, TURNS_SCHEMA)
@@ -138,6 +127,22 @@ def _rows(study: Study, form: Form) -> pl.DataFrame:
     )
 
 
+def _stated(study: Study) -> pl.DataFrame:
+    """The utterances with the stance that each one states."""
+    stances = study.stances.select(
+        *ROW_KEY,
+        pl.col("label").alias("stance"),
+        pl.col("status").alias("stance_status"),
+        pl.col("rule").alias("stance_rule"),
+        pl.col("repairs").alias("stance_repairs"),
+    )
+    on_side = pl.col("stance") == pl.col("partner_side")
+    valued = pl.col("stance_status").is_in(_VALUED)
+    return beside(_rows(study, Form.UTTERANCE), stances).with_columns(
+        on_partner_side=pl.when(valued).then(on_side)
+    )
+
+
 def _seats(study: Study) -> pl.DataFrame:
     """Each agent's role, and its place in a round."""
     seats = study.transcript.select("form", "agent", "role", "turn", "round")
@@ -166,11 +171,12 @@ def _quadrant() -> pl.Expr:
 
 def _with_sides(table: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Pairs with the label and the attribution of each of their two texts."""
-    said = turns(study).filter(pl.col("measured"), pl.col("draw") == 0)
+    counted = _stated(study).filter(pl.col("measured"), pl.col("draw") == 0)
+    said = with_attribution(counted, study)
     codes = ("attribution_lexical", "attribution_judged")
     names = ["stance", *codes, *(f"{code}_reason" for code in codes)]
     sides = said.select(*_TURN, "channel", *names)
-    spoken = sides.filter(channel=study.facts["channels"][0]).drop("channel")
+    spoken = sides.filter(channel=study.spoken).drop("channel")
     for side, part, key in (
         ("public", spoken, [*_TURN]),
         ("other", sides, [*_TURN, "channel"]),

@@ -85,8 +85,7 @@ def _shares(study: Study, codes: pl.DataFrame) -> Iterator[str]:
     from offrecord.estimates.attribution import EXPLICIT, MENTIONED, attribution_table
     from offrecord.measures.attribution import attributed_pairs
 
-    spoken = study.facts["channels"][0]
-    pairs = attributed_pairs(study.pairs, codes, study.transcript, spoken)
+    pairs = attributed_pairs(study.pairs, codes, study.transcript, study.spoken)
     roles = study.transcript.select("role", "agent")
     target = roles.filter(role=Role.TARGET)["agent"].first()
     pairs = pairs.filter(agent=target)
