@@ -43,7 +43,7 @@ MARKERS: Final = (
     "second_person_per_100",
     "concession_opening",
 )
-"""The markers that a report shows; the last one is a share."""
+"""The markers that are described; the last one is a share."""
 
 
 def missing_rows(pairs: pl.DataFrame, by: Sequence[str]) -> Rows:

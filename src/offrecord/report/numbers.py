@@ -1,4 +1,4 @@
-"""How a figure is written, in the terminal, in tables and in the page alike."""
+"""How figures and ids are written, in the terminal, in tables and in the page."""
 
 from __future__ import annotations
 
@@ -50,3 +50,8 @@ def chance(p: Figure) -> str:
 def count(number: int) -> str:
     """A count with its thousands apart."""
     return f"{number:,}"
+
+
+def named(name: object) -> str:
+    """An id in words, such as that of a channel or a measure."""
+    return str(name).replace("_", " ")

@@ -32,20 +32,19 @@ def gather(study: Study, estimates: Mapping[str, Any], channel: str | None) -> F
     spoken, *others = [str(name) for name in study.facts["channels"]]
     if channel is not None and channel not in others:
         raise OffrecordError(f"--channel {channel}: use any of {', '.join(others)}")
+    target = _target(study.transcript)
     beside = channel or (others[0] if others else spoken)
-    target, partner = _agents(study.transcript)
     return Findings(
         name=study.path.resolve().name,
         estimates=estimates,
         facts=study.facts,
         target=target,
-        partner=partner,
         spoken=spoken,
         channel=beside,
         planned_runs=planned_of(study),
         replay_of=study.design.on if (study.path / DESIGN_FILE).is_file() else "",
         ended_runs=study.ended_runs,
-        transcripts=_counts(study),
+        attempts=_attempts(study),
         quotes=study_quotes(study, target, beside),
         prompts=study_prompts(study),
         items=study_items(study),
@@ -53,25 +52,19 @@ def gather(study: Study, estimates: Mapping[str, Any], channel: str | None) -> F
     )
 
 
-def _agents(transcript: pl.DataFrame) -> tuple[str, str]:
+def _target(transcript: pl.DataFrame) -> str:
     roles = dict(transcript.select("role", "agent").unique().sort("agent").iter_rows())
-    return str(roles.get("target", "alpha")), str(roles.get("partner", "beta"))
+    return str(roles.get("target", "alpha"))
 
 
-def _counts(study: Study) -> dict[str, Any]:
-    rows = study.transcript
-    attempts = study.facts.get("attempts", {})
-    return {
-        "rows": rows.height,
-        "attempts": sum(attempts.values()) or rows["run"].n_unique(),
-        "retries": rows["transport_retries"].sum(),
-    }
+def _attempts(study: Study) -> int:
+    stated = study.facts.get("attempts", {})
+    return sum(stated.values()) or study.transcript["run"].n_unique()
 
 
 def _design(study: Study, others: list[str]) -> list[tuple[str, str]]:
     rows, facts = study.transcript, study.facts
     utterances = rows.select("form", "draw").filter(pl.col("form") == Form.UTTERANCE)
-    counts = _counts(study)
     told = [
         ("source", str(facts.get("source", ""))),
         ("protocol", ", ".join(_levels(rows, "protocol"))),
@@ -85,8 +78,8 @@ def _design(study: Study, others: list[str]) -> list[tuple[str, str]]:
         ("shadows", str(utterances["draw"].max() or 0)),
         ("survey format", "schema" if facts.get("structured") else "free form"),
         ("runs that ended", count(study.ended_runs)),
-        ("attempts", count(counts["attempts"])),
-        ("outputs recorded", count(counts["rows"])),
+        ("attempts", count(_attempts(study))),
+        ("outputs recorded", count(rows.height)),
         ("transport retries", _total(rows, "transport_retries")),
         ("input tokens", _total(rows, "input_tokens")),
         ("of these from a cache", _cached(rows)),

@@ -6,6 +6,7 @@ from typing import Any
 
 from offrecord.protocol.design import cases
 from offrecord.records import Form, OffrecordError
+from offrecord.report.numbers import named
 from offrecord.runner.plan import sample_requests, sample_script
 from offrecord.runner.resolve import content_of
 from offrecord.scenarios.load import load_scenario
@@ -37,7 +38,7 @@ def study_prompts(study: Study) -> Prompts:
                 parts = [f"[{who}]\n{text}" for who, text in request.messages]
                 first.setdefault((stamp.agent, stamp.channel), "\n\n".join(parts))
         for (agent, channel), text in first.items():
-            title = f"{case.id}: first turn of {agent}, {channel.replace('_', ' ')}"
+            title = f"{case.id}: first turn of {agent}, {named(channel)}"
             shown.append((title, text))
     return shown
 

@@ -12,6 +12,7 @@ from offrecord.measures.coded_texts import SAID
 from offrecord.measures.lexical import LEXICAL_FILE
 from offrecord.measures.pairs import CELL
 from offrecord.measuring.stored import stored_measures
+from offrecord.report.numbers import named
 from offrecord.report.page.blocks import Quote
 from offrecord.study import Study
 from offrecord.transcript.measured import measured
@@ -57,7 +58,7 @@ def study_quotes(study: Study, target: str, channel: str) -> list[Quote]:
         Quote(
             text=str(row["text"])[:_LONGEST],
             source=f"{row['model']}, {row['scenario']}, {row['condition']}, round "
-            f"{row['round']}, {channel.replace('_', ' ')}.",
+            f"{row['round']}, {named(channel)}.",
             link=f"run={row['run']}&turn={row['agent']}-{row['round']}",
             marks=_marks(row),
         )

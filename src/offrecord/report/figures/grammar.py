@@ -38,7 +38,6 @@ class Palette:
     public: str
     other: str
     category: tuple[str, ...]
-    ramp: tuple[str, str]
 
 
 LIGHT: Final = Palette(
@@ -48,7 +47,6 @@ LIGHT: Final = Palette(
     public="#0072B2",
     other="#C24E00",
     category=("#0072B2", "#C24E00", "#5b6470", "#009E73", "#B0568C"),
-    ramp=("#eef3f8", "#08519c"),
 )
 DARK: Final = Palette(
     ink="#e6e9ee",
@@ -57,7 +55,6 @@ DARK: Final = Palette(
     public="#56B4E9",
     other="#E69F00",
     category=("#56B4E9", "#E69F00", "#9aa4b1", "#2fc49b", "#e39cc6"),
-    ramp=("#1c2733", "#56B4E9"),
 )
 
 
@@ -155,8 +152,6 @@ def theme(palette: Palette, font: str = _FONT) -> dict[str, Any]:
         "legend": _legends(palette, font),
         "range": {
             "category": list(palette.category),
-            "ramp": list(palette.ramp),
-            "heatmap": list(palette.ramp),
         },
         "style": styles,
     }

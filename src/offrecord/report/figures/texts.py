@@ -20,7 +20,7 @@ from offrecord.report.figures.grammar import (
     short_names,
     tips,
 )
-from offrecord.report.numbers import known
+from offrecord.report.numbers import known, named
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -91,7 +91,7 @@ def _named(row: Row) -> str:
     called = _PAIRINGS[row["pairing"]]
     if row["pairing"] in {"channels", "shuffled"}:
         return called
-    return f"{called}, {str(row['channel']).replace('_', ' ')}"
+    return f"{called}, {named(row['channel'])}"
 
 
 def _spread(values: Rows, order: Sequence[str], domain: list[float]) -> Chart:
@@ -196,7 +196,7 @@ def marker_figure(rows: Rows, labels: Mapping[str, str]) -> Figure | None:
         values = [
             {
                 "kind": row["kind"],
-                "channel": str(row["channel"]).replace("_", " "),
+                "channel": named(row["channel"]),
                 **{name: row[name] for name in ("value", "low", "high")},
             }
             for row in own

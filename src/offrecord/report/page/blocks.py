@@ -12,7 +12,7 @@ from typing import Literal
 
 from offrecord.report.figures.grammar import Figure
 
-Tone = Literal["lead", "plain", "note", "warn"]
+Tone = Literal["plain", "note", "warn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure, and the numbers in it as a table."""
+    """A figure."""
 
     figure: Figure
-    table: Table | None = None
     folded: bool = False
     kind: str = "figure"
 
@@ -106,7 +105,6 @@ class Code:
 
     title: str
     text: str
-    hint: str = ""
     kind: str = "code"
 
 

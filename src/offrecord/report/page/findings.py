@@ -24,7 +24,6 @@ class Findings:
     facts: Mapping[str, Any]
     target: str
     """The agent under relational pressure."""
-    partner: str
     spoken: str
     """The channel that the others hear."""
     channel: str
@@ -33,8 +32,8 @@ class Findings:
     replay_of: str
     """The study whose histories were answered; empty for debates of its own."""
     ended_runs: int
-    transcripts: Mapping[str, Any] = field(default_factory=dict)
-    """Counts over the record: rows, attempts, retries, tokens, dates."""
+    attempts: int
+    """How often a run was begun, all runs together."""
     quotes: Sequence[Quote] = ()
     prompts: Sequence[tuple[str, str]] = ()
     """What was asked: a title and the text."""

@@ -9,6 +9,7 @@ from offrecord.report.numbers import (
     chance,
     count,
     interval,
+    named,
     points,
 )
 from offrecord.report.page.blocks import (
@@ -49,7 +50,7 @@ def _worst(found: Findings) -> Iterator[Table]:
         [
             cells(
                 found.called(row["model"]),
-                str(row["measure"]).replace("_", " "),
+                named(row["measure"]),
                 row["scenario"],
                 points(row["value"]),
                 interval(row["low"], row["high"]).strip() or UNDEFINED,
@@ -78,7 +79,7 @@ def _ranks(found: Findings) -> Iterator[Table]:
         [
             cells(
                 found.called(row["model"]),
-                str(row["measure"]).replace("_", " "),
+                named(row["measure"]),
                 points(row["value"]),
                 f"{row['rank']:g} of {row['of']}" if row["rank"] else UNDEFINED,
                 f"{row['low']} to {row['high']}" if row["low"] else UNDEFINED,
@@ -139,7 +140,7 @@ def _contrasts(found: Findings) -> Iterator[Table]:
             cells(
                 str(row["contrast"]),
                 *(str(row.get(key, "")) for key in keys),
-                str(row["measure"]).replace("_", " "),
+                named(row["measure"]),
                 bounded(row, sign=True),
                 chance(row["p"]),
                 chance(row.get("p_adjusted")),

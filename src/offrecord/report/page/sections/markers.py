@@ -8,7 +8,7 @@ from typing import Final
 from offrecord.report.figures.texts import (
     marker_figure,
 )
-from offrecord.report.numbers import count, points
+from offrecord.report.numbers import count, named, points
 from offrecord.report.page.blocks import (
     Block,
     Column,
@@ -76,7 +76,7 @@ def _awareness(found: Findings) -> Iterator[Block]:
             cells(
                 _SIGNS.get(row["sign"]) or str(row["sign"]),
                 row["kind"],
-                str(row["channel"]).replace("_", " "),
+                named(row["channel"]),
                 row["form"],
                 points(row["value"], 2),
                 count(row["texts"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from offrecord.report.numbers import count, decimal, points
+from offrecord.report.numbers import count, decimal, named, points
 from offrecord.report.page.blocks import (
     Block,
     Code,
@@ -39,13 +39,13 @@ def missing_section(found: Findings) -> Section:
     rows = found.rows("kinds", "missing")
     missing = sum(row["missing"] for row in rows)
     planned = sum(row["planned"] for row in rows)
-    tried = found.transcripts.get("attempts", 0)
     return Section(
         "missing",
         "What is missing, and how often it was tried",
         list(_missing_blocks(found)),
         lead=f"{count(missing)} of {count(planned)} planned pairs of stances are "
-        f"missing; {count(found.ended_runs)} runs took {count(tried)} attempts.",
+        f"missing; {count(found.ended_runs)} runs took {count(found.attempts)} "
+        "attempts.",
         short="Missing",
         about=(
             "Missing is never counted as agreement. The worst case is the range that a "
@@ -100,7 +100,7 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
         [
             cells(
                 row["form"],
-                str(row["channel"]).replace("_", " "),
+                named(row["channel"]),
                 row["status"],
                 count(row["outputs"]),
             )
@@ -116,7 +116,7 @@ def _reasons(row: Row, found: Findings) -> str:
     told = []
     for side, channel in (("public", found.spoken), ("other", found.channel)):
         for status, number in row[f"{side}_reasons"].items():
-            told.append(f"{channel.replace('_', ' ')}: {number} {status}")
+            told.append(f"{named(channel)}: {number} {status}")
     return ", ".join(told)
 
 
