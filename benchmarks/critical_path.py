@@ -9,16 +9,13 @@ reply sent; the start of Python and of Inspect, and the import at the end, stand
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks import Figure
+from benchmarks import Figure, run_against
 from benchmarks.serial import serial_seconds
 from offrecord.study import load_study
 from tests.fake_server import FakeServer
@@ -104,19 +101,11 @@ def _hold(runs: int) -> Held:
 
 
 def _run(server: FakeServer, out: Path, runs: int) -> None:
-    command = [
-        *(sys.executable, "-m", "offrecord", "run", "--out", str(out)),
-        *("--model", "openai-api/bench/fixed-latency", "--scenario", "promotion"),
+    run_against(
+        server,
+        "fixed-latency",
+        *("--out", str(out), "--scenario", "promotion"),
         *("--condition", "alignment-future", "--runs", str(runs)),
         *("--rounds", str(ROUNDS)),
         *("--", "--display", "none", "--max-connections", str(CONNECTIONS)),
-    ]
-    done = subprocess.run(
-        command,
-        env={**os.environ, **server.environment("bench")},
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    if done.returncode or server.faults:
-        raise RuntimeError(f"{server.faults}\n{done.stdout}\n{done.stderr}")

@@ -7,15 +7,12 @@ each fault under its status, and nothing off the record in any later prompt.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from benchmarks import Figure
+from benchmarks import Figure, run_against
 from offrecord.records import Form, Status
 from offrecord.study import load_study
 from tests.fake_server import FakeServer
@@ -62,18 +59,11 @@ def _at(rate: float, seed: int) -> list[Figure]:
 
 def _hold(faulty: Faulty, out: Path) -> None:
     with FakeServer(respond=faulty) as server:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "offrecord", "run", "--out", str(out)),
-                *("--model", "openai-api/bench/faulty", "--scenario", "promotion"),
-                *("--condition", "baseline", "--condition", "alignment-future"),
-                *("--runs", "10", "--rounds", "3"),
-                *("--", "--display", "none", "-M", "client_timeout=5"),
-            ],
-            env={**os.environ, **server.environment("bench")},
-            capture_output=True,
-            text=True,
-            check=False,
+        run_against(
+            server,
+            "faulty",
+            *("--out", str(out), "--scenario", "promotion"),
+            *("--condition", "baseline", "--condition", "alignment-future"),
+            *("--runs", "10", "--rounds", "3"),
+            *("--", "--display", "none", "-M", "client_timeout=5"),
         )
-    if done.returncode or server.faults:
-        raise RuntimeError(f"{server.faults}\n{done.stdout}\n{done.stderr}")

@@ -11,9 +11,6 @@ tokens that both begin with, those that the engine reports as cached are counted
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -29,7 +26,7 @@ from inspect_ai.model import (
     GenerateConfig,
 )
 
-from benchmarks import Figure
+from benchmarks import Figure, run_against
 from offrecord.providers.llamacpp import LlamaCppAPI
 from offrecord.providers.weights import cached_file, known_model
 from offrecord.records import STAMP_KEY, Cell, Form, Kind, Stamp, Timing
@@ -160,22 +157,17 @@ def served(step: int, minimum: int, aim: str = "") -> Iterator[Figure]:
 def _held(step: int, minimum: int) -> tuple[float, float]:
     """The share from the cache in one run, as recorded, and its seconds."""
     model = "openai-api/bench/cached"
-    command = [sys.executable, "-m", "offrecord", "run", "--model", model]
-    command += ["--scenario", "promotion", "--condition", "alignment-future"]
     with (
         PrefixServer(LATENCY, step, minimum) as server,
         tempfile.TemporaryDirectory() as folder,
     ):
         out = Path(folder) / "study"
-        done = subprocess.run(
-            [*command, "--runs", "1", "--out", str(out), "--", "--display", "none"],
-            env={**os.environ, **server.environment("bench")},
-            capture_output=True,
-            text=True,
-            check=False,
+        run_against(
+            server,
+            "cached",
+            *("--out", str(out), "--scenario", "promotion", "--runs", "1"),
+            *("--condition", "alignment-future", "--", "--display", "none"),
         )
-        if done.returncode or server.faults:
-            raise RuntimeError(f"{server.faults}\n{done.stdout}\n{done.stderr}")
         share = cached_share(load_study(out).usage[model]) or 0
     return share, server.sent[-1] - server.received[0]
 

@@ -12,7 +12,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -44,7 +44,7 @@ def start_ray(address: str | None) -> Any:  # noqa: ANN401  # typing it would im
         ray.init(address=address, logging_level=logging.ERROR, ignore_reinit_error=True)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise OffrecordError(
-            f"--address {address}: no Ray cluster ({_line(error)})"
+            f"--address {address}: no Ray cluster ({first_line(error)})"
         ) from None
     return ray
 
@@ -90,7 +90,7 @@ class OnRay:
                     yield result
                     following += 1
         except ray.exceptions.RayError as error:
-            raise OffrecordError(f"Ray: {_line(error)}") from None
+            raise OffrecordError(f"Ray: {first_line(error)}") from None
 
 
 def _worker(do: Callable[[Any], Any]) -> type:
@@ -137,7 +137,7 @@ def _done(do: Callable[[Any], Any], batch: bytes) -> bytes:
     except OffrecordError as error:
         return pickle.dumps(error)
     except Exception as error:  # of whichever library the model is
-        return pickle.dumps(OffrecordError(f"on a worker of Ray: {_line(error)}"))
+        return pickle.dumps(OffrecordError(f"on a worker of Ray: {first_line(error)}"))
 
 
 def _table(places: Iterable[int], batches: list[bytes]) -> pyarrow.Table:
@@ -149,8 +149,3 @@ def _table(places: Iterable[int], batches: list[bytes]) -> pyarrow.Table:
             "batch": pyarrow.array(batches, pyarrow.large_binary()),
         }
     )
-
-
-def _line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

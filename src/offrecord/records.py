@@ -26,6 +26,12 @@ class OffrecordError(Exception):
     """A fault of input that the user can mend: one line that says what and how."""
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error, or else its name."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 class Kind(StrEnum):
     """What a condition's relational context does to the target agent."""
 

@@ -7,7 +7,7 @@ the target's committed utterances of one debate; NaN, never 0, where there are n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -49,12 +49,7 @@ def similarity(embedder: str = DEFAULT_EMBEDDER, device: str | None = None) -> S
     def measure(pairs: pl.DataFrame) -> pl.Series:
         return similarity_table(pairs, encoder(), _CACHE)[0]["cosine"]
 
-    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
-        pairs = _pairs(state)
-        values = await anyio.to_thread.run_sync(measure, pairs)
-        return _mean(values.to_list())
-
-    return score
+    return _of_pairs(measure)
 
 
 @scorer(metrics=[defined_mean()])
@@ -69,6 +64,12 @@ def entailment(nli: str = DEFAULT_MODEL, device: str | None = None) -> Scorer:
 
     def measure(pairs: pl.DataFrame) -> pl.Series:
         return entailment_table(pairs, model(), _CACHE)["mean_contradiction"]
+
+    return _of_pairs(measure)
+
+
+def _of_pairs(measure: Callable[[pl.DataFrame], pl.Series]) -> Scorer:
+    """The mean of a measure over the target's pairs, taken beside the event loop."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
         pairs = _pairs(state)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 
 if TYPE_CHECKING:
     import transformers
@@ -156,5 +156,4 @@ def _folder_hash(folder: Path) -> str:
 
 
 def _line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(". ") if lines else type(error).__name__
+    return first_line(error).rstrip(". ")  # it goes on within a sentence of ours

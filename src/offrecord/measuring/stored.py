@@ -33,9 +33,9 @@ from offrecord.measures.survey_gap import (
 )
 from offrecord.measuring import ENTAILMENT_FILE, JUDGED_FILE
 from offrecord.measuring.coding import CODER_FILE
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 from offrecord.study import Study
-from offrecord.transcript.reading import first_line, read_table
+from offrecord.transcript.reading import read_table
 
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {

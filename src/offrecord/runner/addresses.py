@@ -11,7 +11,7 @@ from typing import Any
 
 import fsspec
 
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 from offrecord.runner.options import refuse_secret
 from offrecord.transcript.store import write_bytes
 
@@ -108,5 +108,4 @@ def _opened(address: str) -> tuple[Any, str]:
 
 
 def _failed(address: str, error: Exception) -> OffrecordError:
-    line = (str(error).splitlines() or [type(error).__name__])[0]
-    return OffrecordError(f"{address}: cannot be reached ({line})")
+    return OffrecordError(f"{address}: cannot be reached ({first_line(error)})")

@@ -13,7 +13,7 @@ from inspect_ai.log import (
 )
 
 from offrecord.protocol.part import Run, held_runs, same_plan
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 from offrecord.runner.addresses import find_addresses
 from offrecord.transcript.inspect_logs import TASK
 
@@ -61,8 +61,9 @@ def _logs(root: str) -> list[EvalLogInfo]:
     try:
         return list_eval_logs(root, recursive=True)
     except Exception as error:  # every file system has its own
-        line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise OffrecordError(f"{root}: cannot be listed ({line})") from None
+        raise OffrecordError(
+            f"{root}: cannot be listed ({first_line(error)})"
+        ) from None
 
 
 def _whole(log: EvalLogInfo) -> Iterator[tuple[Any, int]]:

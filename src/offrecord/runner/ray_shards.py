@@ -14,7 +14,7 @@ import click
 
 from offrecord.cluster import start_ray
 from offrecord.protocol.part import Part
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 from offrecord.runner.resolve import design_over
 from offrecord.runner.run import Finished
 from offrecord.runner.shard_files import known_design
@@ -109,10 +109,8 @@ def _wait(ray: Any, part: Part, reference: object) -> None:  # noqa: ANN401
         line = str(error.cause) if isinstance(error.cause, OffrecordError) else error
         click.echo(f"offrecord: shard {part}: {str(line).splitlines()[-1]}", err=True)
     except ray.exceptions.RayError as error:
-        line = str(error).splitlines()[0]
-        click.echo(
-            f"offrecord: shard {part}: lost {RETRIES + 1} times ({line})", err=True
-        )
+        told = f"lost {RETRIES + 1} times ({first_line(error)})"
+        click.echo(f"offrecord: shard {part}: {told}", err=True)
     else:
         click.echo(
             f"offrecord: shard {part}: {held.ended} of {held.planned} runs are in",

@@ -29,6 +29,7 @@ from offrecord.records import (
     OffrecordError,
     Stamp,
     digest,
+    first_line,
 )
 from offrecord.transcript.archives import fault_of as archive_fault
 from offrecord.transcript.archives import passed_over
@@ -289,4 +290,4 @@ def _relative(root: Path | str, path: Path | str) -> str | None:
 
 
 def _line(error: Exception) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return first_line(error)[:200]

@@ -16,7 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.content.files import read_file
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 from offrecord.transcript.facts import STUDY_FILE
 
 _LARGEST_JSON: Final = 1_000_000_000
@@ -108,8 +108,3 @@ def _absent(path: Path) -> OffrecordError:
     return OffrecordError(
         f"{path}: no such file; make the study with 'offrecord run' or 'import' first"
     )
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error, or else its name."""
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

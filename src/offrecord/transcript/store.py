@@ -19,10 +19,9 @@ from typing import Any, BinaryIO, Final
 import polars as pl
 
 from offrecord.content.secrets import all_redacted
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, first_line
 from offrecord.transcript.facts import STUDY_FILE, fault_of
 from offrecord.transcript.reading import (
-    first_line,
     read_json,
     read_table,
     refuse_leaving,
