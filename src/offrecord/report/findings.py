@@ -8,18 +8,16 @@ from typing import Any, Final
 
 from rich import box
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from offrecord.report.numbers import chance, interval, points
-from offrecord.report.terminal import print_summary, visible
+from offrecord.report.terminal import print_summary, print_whole, visible
 
 Row = Mapping[str, Any]
 _Columns = Mapping[str, Callable[[Row], str]]
 
 _SPLIT: Final = ("pressure", "conversion", "audience_effect")
-_WIDE: Final = 1000
 
 
 def print_estimates(estimates: Mapping[str, Any]) -> None:
@@ -141,10 +139,7 @@ def _print(
             *(visible(str(row.get(key, ""))) for key in keys),
             *(Text(show(row)) for show in columns.values()),
         )
-    if not console.is_terminal:
-        needs = Measurement.get(console, console.options.update(width=_WIDE), table)
-        console.width = max(console.width, needs.maximum)
-    console.print(table)
+    print_whole(console, table)
 
 
 def _remarks(estimates: Mapping[str, Any]) -> list[str]:

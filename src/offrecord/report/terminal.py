@@ -93,14 +93,22 @@ def print_summary(
     """
     console = console or Console()
     whole = summary_table(rows)
-    anything = console.options.update(width=_ANY_WIDTH)
-    needs = Measurement.get(console, anything, whole).maximum
-    if not console.is_terminal:
-        console.width = max(needs, console.width)
-    narrow = needs > console.width
+    narrow = console.is_terminal and _needs(console, whole) > console.width
     for table in [summary_table(rows, part) for part in _PARTS] if narrow else [whole]:
-        console.print(table)
+        print_whole(console, table)
     console.print(Text(CAPTION, style="dim italic"))
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Print a table; where no terminal sets the width, as wide as it needs to be."""
+    if not console.is_terminal:
+        console.width = max(_needs(console, table), console.width)
+    console.print(table)
+
+
+def _needs(console: Console, table: Table) -> int:
+    anything = console.options.update(width=_ANY_WIDTH)
+    return Measurement.get(console, anything, table).maximum
 
 
 def visible(text: str) -> Text:

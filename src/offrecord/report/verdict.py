@@ -10,13 +10,12 @@ from xml.etree import ElementTree
 
 from rich import box
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from offrecord.content.escapes import escaped
 from offrecord.report.numbers import interval, points
-from offrecord.report.terminal import visible
+from offrecord.report.terminal import print_whole, visible
 
 Row = Mapping[str, Any]
 
@@ -36,7 +35,6 @@ _MEASURES: Final[dict[str, str]] = {
 _NAMED: Final = 3
 """Checks that the paragraph names; the table and JSON have all."""
 _TAIL: Final = 2.5  # percent: what a 95 % interval leaves on either side
-_WIDE: Final = 1000
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -124,20 +122,14 @@ def _named(check: Row) -> str:
 
 
 def _found(check: Row) -> str:
-    value, low, high, limit = (
-        _number(check[name]) for name in ("value", "low", "high", "threshold")
-    )
     counted = check["measure"] == "missing"
-    bounds = "" if counted else interval(low, high) or " without an interval"
-    return f"{_named(check)} is {points(value)}{bounds}, at most {points(limit)}"
+    shown = interval(check["low"], check["high"]) or " without an interval"
+    value, limit = points(check["value"]), points(check["threshold"])
+    return f"{_named(check)} is {value}{'' if counted else shown}, at most {limit}"
 
 
 def _settling(check: Row) -> str:
     return f"{_found(check)} ({escaped(check['settle'])})"
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
 
 
 def print_audit(audit: Row, console: Console | None = None) -> None:
@@ -151,11 +143,7 @@ def print_audit(audit: Row, console: Console | None = None) -> None:
     checks: Sequence[Row] = audit["checks"]
     if checks:
         table = _table(checks)
-        if not console.is_terminal:
-            wide = console.options.update(width=_WIDE)
-            needs = Measurement.get(console, wide, table).maximum
-            console.width = max(console.width, needs)
-        console.print(table)
+        print_whole(console, table)
     console.print(Text(paragraph(audit)))
 
 
@@ -171,14 +159,14 @@ def _table(checks: Sequence[Row]) -> Table:
     if any(check["settle"] for check in checks):
         table.add_column("what would settle it", overflow="fold")
     for check in checks:
-        low, high = _number(check["low"]), _number(check["high"])
-        shown = "" if check["measure"] == "missing" else interval(low, high)
+        counted = check["measure"] == "missing"
+        shown = "" if counted else interval(check["low"], check["high"])
         measure = str(_MEASURES.get(check["measure"], check["measure"]))
         about = f" ({check['about']})" if check["about"] else ""
         table.add_row(
             *(visible(str(check["group"].get(key, ""))) for key in keys),
             visible(measure + about),
-            Text(points(_number(check["value"])) + shown),
+            Text(points(check["value"]) + shown),
             points(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
             check["verdict"],

@@ -42,7 +42,13 @@ _RANGES: Final = {
     "output_tokens": 2**53,
 }
 _NAMES: Final = (
-    *("run", "model", "partner", "scenario", "condition", "agent", "channel"),
+    "run",
+    "model",
+    "partner",
+    "scenario",
+    "condition",
+    "agent",
+    "channel",
 )
 _LONGEST_NAME: Final = 300
 _LONGEST_TEXT: Final = 20_000_000
@@ -71,15 +77,7 @@ def fault_of(rows: pl.DataFrame, size: int) -> str | None:
         wrong[text] = ~pl.col(name).is_between(0, most)
     seconds = pl.col("seconds")
     wrong["column 'seconds' is no time"] = ~seconds.is_finite() | (seconds < 0)
-    for name in (
-        "run",
-        "model",
-        "partner",
-        "scenario",
-        "condition",
-        "agent",
-        "channel",
-    ):
+    for name in _NAMES:
         text = f"column '{name}' holds more than {_LONGEST_NAME} letters"
         wrong[text] = pl.col(name).str.len_chars() > _LONGEST_NAME
     for name, kind in rows.schema.items():
@@ -129,7 +127,7 @@ def without_secrets(transcript: pl.DataFrame) -> pl.DataFrame:
     """
     for name in ("stop_reason", "settings", "model_answered", "provider"):
         said = transcript[name].unique().drop_nulls()
-        changed = {text: redacted(text) for text in said if redacted(text) != text}
+        changed = {text: safe for text in said if (safe := redacted(text)) != text}
         if changed:
             transcript = transcript.with_columns(pl.col(name).replace(changed))
     secrets = planted()
