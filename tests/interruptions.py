@@ -66,6 +66,8 @@ class Outcome:
     """Its exit code; negative where a signal ended it."""
     printed: str
     seconds: float
+    struck: bool
+    """Whether the blow befell it: a quick machine may be through before."""
 
 
 def interrupted(
@@ -98,18 +100,19 @@ def interrupted(
     printed: list[bytes] = []
     reader = threading.Thread(target=_read, args=(ours, printed), daemon=True)
     reader.start()
+    struck = False
     if blow not in {Blow.NONE, Blow.FULL}:
         while logged and process.is_alive() and not _has_logs(study):
             time.sleep(0.05)
         process.join(after)
-        if process.is_alive():
-            _strike(process, blow, study)
+        struck = process.is_alive() and _strike(process, blow, study)
     process.join(_LONGEST)
     assert process.exitcode is not None, f"{words} does not end"
     seconds = time.monotonic() - start
     reader.join(0.5)  # an eval set that outlives its caller keeps the pipe open
     text = b"".join(printed).decode(errors="replace")
-    return Outcome(process.exitcode, text, seconds)
+    struck = struck or (blow is Blow.FULL and process.exitcode != 0)
+    return Outcome(process.exitcode, text, seconds, struck)
 
 
 def _read(end: Connection, printed: list[bytes]) -> None:
@@ -121,19 +124,22 @@ def _has_logs(study: Path | None) -> bool:
     return study is not None and any(study.glob("logs/*.eval"))
 
 
-def _strike(process: BaseProcess, blow: Blow, study: Path | None) -> None:
+def _strike(process: BaseProcess, blow: Blow, study: Path | None) -> bool:
+    """Strike; whether there was still something to strike at."""
     assert process.pid is not None
     try:
         if blow is Blow.KILL_ALONE:
             os.kill(process.pid, signal.SIGKILL)
         elif blow is Blow.GONE:
             assert study is not None
-            shutil.rmtree(study, ignore_errors=True)
+            while study.exists():  # what is written meanwhile goes as well
+                shutil.rmtree(study, ignore_errors=True)
         else:
             stop = signal.SIGINT if blow is Blow.CTRL_C else signal.SIGKILL
             os.killpg(process.pid, stop)
     except ProcessLookupError:
-        pass  # it has not made its group yet, or it is through
+        return False  # it has not made its group yet, or it is through
+    return True
 
 
 def _verb(words: list[str], end: Connection, room: int) -> None:

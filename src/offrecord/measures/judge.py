@@ -26,7 +26,7 @@ from offrecord.content.letters import storable
 from offrecord.measures.verdicts import JudgeRequest, Verdict, verdict_of
 from offrecord.protocol.models import open_model, plain_error
 from offrecord.records import OffrecordError, digest
-from offrecord.transcript.store import UnwritableError, refuse_gone
+from offrecord.transcript.store import UnwritableError, make_folder, refuse_gone
 
 AT_ONCE: Final = 10
 """Questions under way at once, unless the caller says otherwise."""
@@ -169,9 +169,10 @@ class _Replies:
         self.stored: dict[str, dict[str, Any]] = {}
         refuse_gone(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             lines = path.read_bytes().splitlines() if path.exists() else []
         except OSError as error:
+            refuse_gone(path)
             raise OffrecordError(f"{path}: {error.strerror}") from None
         for line in lines:
             with suppress(ValueError, KeyError, TypeError):  # cut off by a kill

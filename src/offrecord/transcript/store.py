@@ -39,6 +39,7 @@ __all__ = [
     "UnwritableError",
     "close_folder",
     "is_empty",
+    "make_folder",
     "open_folder",
     "read_json",
     "read_study_json",
@@ -225,6 +226,25 @@ def refuse_gone(path: Path) -> None:
             )
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder where it is absent, but never anew the study that it belongs to.
+
+    Between the question whether a study is there and the writing, it may be removed.
+
+    Raises:
+        OSError: If it cannot be made, or its study is gone.
+    """
+    whole = folder.resolve()
+    above = [study for study in tuple(_opened) if whole.is_relative_to(study)]
+    if not above:
+        folder.mkdir(parents=True, exist_ok=True)
+        return
+    study = max(above, key=lambda one: len(one.parts))
+    for part in reversed([whole, *whole.parents]):
+        if part != study and part.is_relative_to(study):
+            part.mkdir(exist_ok=True)
+
+
 def is_empty(folder: Path) -> bool:
     """Whether a folder holds nothing but what a killed process may leave in it."""
     return all(
@@ -239,9 +259,10 @@ def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     refuse_leaving(path)
     part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with part.open("wb") as file:
             write(file)
+        refuse_gone(path)  # writing a large table takes a while
         part.replace(path)
         _sweep(path)
     except (OSError, pl.exceptions.ComputeError) as error:
