@@ -19,7 +19,7 @@ from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import stance_table, survey_table
 from offrecord.report.browser import Fragment, browser_fragment
 from offrecord.report.browser.index import marks
-from offrecord.report.browser.selection import held_runs
+from offrecord.report.browser.selection import carried_runs
 from offrecord.transcript.llmagora import import_llmagora
 from tests.chromium import Watch, chromium, watched
 from tests.test_tables import FACTS, both, row, transcript
@@ -63,6 +63,7 @@ def fragment(
     rows: list[dict[str, Any]] | pl.DataFrame,
     *,
     measures: dict[str, pl.DataFrame] | None = None,
+    items: dict[str, str] | None = None,
     max_runs: int = 2000,
     **facts: Any,
 ) -> Fragment:
@@ -76,6 +77,7 @@ def fragment(
         stance_pairs(raw, stances, known),
         known,
         measures=measures or {},
+        items=items or {},
         max_runs=max_runs,
     )
 
@@ -201,14 +203,14 @@ def test_a_page_holds_the_same_share_of_every_cell_whatever_the_order() -> None:
         for repeat in range(repeats)
     ]
     raw = transcript(rows)
-    held = held_runs(raw, 11)
+    held = carried_runs(raw, 11)
     groups = [run.split("-")[0] for run in held]
     # 3 of each, then 1 more of the two that have more
     assert [groups.count(name) for name in ("baseline", "x", "y")] == [4, 3, 4]
     assert sorted(
-        held_runs(raw.sample(fraction=1, shuffle=True, seed=1), 11)
+        carried_runs(raw.sample(fraction=1, shuffle=True, seed=1), 11)
     ) == sorted(held)
-    assert held_runs(raw, 103) == list(dict.fromkeys(raw["run"]))
+    assert carried_runs(raw, 103) == list(dict.fromkeys(raw["run"]))
 
 
 # What it does in a browser
@@ -350,18 +352,25 @@ def test_a_turn_shows_both_channels_their_differences_and_shadows(
     similarity = pl.DataFrame(
         [{"pairing": "channels", **sides, "cosine": 0.417, "reason": None}]
     )
-    page, watch = opened(
-        fragment(small_study(), measures={"similarity": similarity}), "#run=one"
+    asked = 'Does "<b>signing</b>" pay?\u202e'
+    part = fragment(
+        small_study(), measures={"similarity": similarity}, items={"Q1": asked}
     )
+    page, watch = opened(part, "#run=one")
     turn = page.locator("[data-turn=alpha-1]")
     assert turn.locator(".tx-label").all_inner_texts()[:2] == ["SIGN", "DO NOT SIGN"]
     assert turn.locator("mark").all_inner_texts() == ["good", "bad"]
     assert "Accommodating" in turn.inner_text()
     assert "cosine similarity 0.42" in " ".join(turn.inner_text().split())
     assert "1 of 2 answers differ" in turn.inner_text()
-    assert turn.locator(".tx-item-differs").get_attribute("aria-label") == (
-        "Q1: public 4, off the record 1, differs"
+    unlike, alike = turn.locator(".tx-item:not(.tx-item-names)").all()
+    assert unlike.get_attribute("aria-label") == (
+        f"{escaped(asked)}: public 4, off the record 1, differs"
     )
+    assert unlike.get_attribute("title") == escaped(asked)
+    assert "Q1" in unlike.inner_text()
+    assert alike.get_attribute("aria-label") == "Q2: public 2, off the record 2"
+    assert alike.get_attribute("title") is None
     shadow = turn.locator(".tx-shadow")
     assert shadow.is_hidden()
     turn.get_by_text("1 further draw").click()

@@ -17,13 +17,14 @@ import polars as pl
 from offrecord.estimating import Wanted, fresh_estimates, stored_estimates
 from offrecord.measuring.stored import stored_measures
 from offrecord.report.browser import Fragment, browser_fragment
-from offrecord.report.browser.selection import MAX_RUNS, held_runs
+from offrecord.report.browser.selection import MAX_RUNS, carried_runs
 from offrecord.report.figures.files import write_figures
 from offrecord.report.figures.grammar import Figure
 from offrecord.report.page import drawings, render_page
 from offrecord.report.page.findings import Findings
 from offrecord.report.page.sections import EVIDENCE
 from offrecord.reporting.gather import gather
+from offrecord.reporting.prompts import study_items
 from offrecord.study import Study
 from offrecord.transcript.store import write_text
 
@@ -77,7 +78,8 @@ def report_study(study: Study, wanted: Report) -> list[Path]:
         study.surveys,
         study.pairs,
         study.facts,
-        measures=_measures(study, held_runs(study.transcript, most)),
+        measures=_measures(study, carried_runs(study.transcript, most)),
+        items=study_items(study),
         max_runs=most,
     )
     try:

@@ -32,7 +32,7 @@ from offrecord.runner.evalset import eval_set
 from offrecord.runner.held import read_held
 from offrecord.runner.logs import refuse_lost_logs
 from offrecord.runner.preflight import open_models
-from offrecord.runner.resolve import calls_per_run, design_over
+from offrecord.runner.resolve import calls_per_run, design_over, planned_of
 from offrecord.runner.shard_files import (
     forget_shard,
     known_design,
@@ -189,7 +189,7 @@ def absent_runs(study: Study) -> int:
     """How many runs of a study's design did not end yet; 0 where there is no design."""
     if not (study.path / DESIGN_FILE).is_file() or study.design.on:
         return 0
-    return max(len(planned(study.design)) - study.ended_runs, 0)
+    return max(planned_of(study) - study.ended_runs, 0)
 
 
 def _own(out: Path, root: str) -> bool:

@@ -8,7 +8,7 @@ model: names and replies reach the page as data, and the script shows them as te
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from offrecord.content.escapes import STEERING
 from offrecord.report.browser.index import browser_index
 from offrecord.report.browser.packing import in_chunks, packed
 from offrecord.report.browser.records import run_records
-from offrecord.report.browser.selection import MAX_RUNS, held_runs, shown_rows
+from offrecord.report.browser.selection import MAX_RUNS, carried_runs, shown_rows
 
 _SCRIPTS: Final = (
     "text.js",
@@ -54,6 +54,7 @@ def browser_fragment(
     facts: Mapping[str, Any],
     *,
     measures: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+    items: Mapping[str, str] = MappingProxyType({}),
     max_runs: int = MAX_RUNS,
 ) -> Fragment:
     """The transcript browser of a study.
@@ -67,12 +68,13 @@ def browser_fragment(
         measures: What else was measured, by the stem of its file in `measures/`:
             `similarity`, `entailment`, `attribution`, `markers` and so on; what is not
             known here is left out.
+        items: The wording of survey items by id, of those that are known.
         max_runs: How many runs the page holds at most, evenly across cells.
 
     Raises:
         OffrecordError: If study.json does not say what was planned.
     """
-    held = held_runs(transcript, max_runs)
+    held = carried_runs(transcript, max_runs)
     rows = shown_rows(transcript, held)
     ours = pl.col("run").is_in(held)
     stances, surveys = stances.filter(ours), surveys.filter(ours)
@@ -84,16 +86,13 @@ def browser_fragment(
         .sort("run", "attempt")
     )
     records = run_records(rows, attempts, stances, surveys, facts, measures)
-    data: dict[str, str] = {}
-    chunks: list[int] = []
-    for number, chunk in enumerate(in_chunks(records)):
-        data[f"transcript-texts-{number}"] = packed(f"[{','.join(chunk)}]")
-        chunks.append(len(chunk))
+    texts, lengths = _texts(in_chunks(records))
     index |= {
-        "chunks": chunks,
+        "chunks": lengths,
         "total": transcript["run"].n_unique(),
         "attempts": _asked(held, facts, attempts),
         "scales": _scales(facts),
+        "items": dict(items),
         "steering": sorted(STEERING),
     }
     whole = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
@@ -102,8 +101,17 @@ def browser_fragment(
         html=_asset("browser.html"),
         css=_asset("browser.css"),
         js=f'(() => {{\n"use strict";\n{scripts}\n}})();\n',
-        data={"transcript-index": packed(whole), **data},
+        data={"transcript-index": packed(whole), **texts},
     )
+
+
+def _texts(chunks: Iterable[list[str]]) -> tuple[dict[str, str], list[int]]:
+    """Data blocks of runs, decoded when they are looked at, and the runs in each."""
+    blocks, lengths = dict[str, str](), list[int]()
+    for number, chunk in enumerate(chunks):
+        blocks[f"transcript-texts-{number}"] = packed(f"[{','.join(chunk)}]")
+        lengths.append(len(chunk))
+    return blocks, lengths
 
 
 def _asked(

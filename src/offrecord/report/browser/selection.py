@@ -16,7 +16,7 @@ MAX_RUNS: Final = 2_000
 _SHOWN: Final = ["run", "attempt"]
 
 
-def held_runs(transcript: pl.DataFrame, max_runs: int = MAX_RUNS) -> list[str]:
+def carried_runs(transcript: pl.DataFrame, max_runs: int = MAX_RUNS) -> list[str]:
     """The runs that a page holds, in the order of the transcript.
 
     Every cell gives its first run before any gives its second, in the order of a hash

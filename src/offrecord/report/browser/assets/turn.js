@@ -113,7 +113,8 @@ function surveyGrid(surveys) {
     if (known.length > 1) compared++;
     if (differs) differing++;
     const words = surveys.map((survey, s) => `${channelWords(survey.channel)} ${given[s] ?? "missing"}`).join(", ");
-    return element("li", { class: differs ? "tx-item tx-item-differs" : "tx-item", "aria-label": `${plain(item)}: ${words}${differs ? ", differs" : ""}` },
+    const asked = Object.hasOwn(store.index.items, item) ? plain(store.index.items[item]) : null;
+    return element("li", { class: differs ? "tx-item tx-item-differs" : "tx-item", title: asked, "aria-label": `${asked || plain(item)}: ${words}${differs ? ", differs" : ""}` },
       element("span", { class: "tx-item-name" }, plain(item)),
       given.map((value) => element("span", {}, value === null ? "–" : String(value).replace("-", "−"))));
   });
