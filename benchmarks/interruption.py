@@ -1,10 +1,10 @@
 """Interruption: what random kills leave of a study, once it is resumed.
 
-Over two hundred blows (kill -9 of all or of the caller alone, Ctrl-C, a full disk) fall
-at random points of run, import, measure, estimate and report, several in a row on one
-study. Then the verb is called once more and left alone, and the study must be the one
-that nothing interrupted: the same runs and replies, and the same estimates to the byte,
-attempts apart.
+Two hundred blows (kill -9 of all or of the caller alone, Ctrl-C, a full disk) fall at
+random points of run, import, measure, estimate and report, on one study until the verb
+is through before the blow. Then it is called once more and left alone, and the study
+must be the one that nothing interrupted: the same runs and replies, and the same
+estimates to the byte, attempts apart.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from tests.interruptions import (
     torn_files,
 )
 
-BLOWS: Final = {"run": 50, "import": 50, "measure": 50, "estimate": 50, "report": 50}
-"""How often each verb is called; a blow that falls behind its end is not counted."""
+BLOWS: Final = {"run": 40, "import": 40, "measure": 40, "estimate": 40, "report": 40}
+"""How many blows fall at each verb; one that comes behind its end is none."""
 _IN_A_ROW: Final = 10
 _PLAIN: Final = (Blow.KILL, Blow.KILL, Blow.CTRL_C, Blow.FULL)
 _OF_RUN: Final = (Blow.KILL, Blow.KILL_ALONE, Blow.CTRL_C, Blow.FULL)
@@ -44,21 +44,26 @@ def run(seed: int) -> list[Figure]:
         seed: Of the kinds of blow and their moments.
     """
     rng = np.random.default_rng(seed)
-    struck, faults = Counter[tuple[str, Blow]](), list[str]()
+    verbs, kinds, studies = Counter[str](), Counter[str](), Counter[str]()
+    faults = list[str]()
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole"
         lengths = _reference(whole)
         for verb, blows in BLOWS.items():
-            for chain in range(blows // _IN_A_ROW):
-                out = Path(folder) / f"{verb}-{chain}"
-                faults += _chain(verb, out, whole, lengths[verb], rng, struck)
+            fell = Counter[Blow]()
+            while (left := blows - fell.total()) > 0:
+                out = Path(folder) / f"{verb}-{studies[verb]}"
+                studies[verb] += 1
+                most = min(left, _IN_A_ROW)
+                faults += _chain(verb, out, whole, lengths[verb], rng, most, fell)
                 shutil.rmtree(out, ignore_errors=True)
-    verbs, kinds = Counter[str](), Counter[str]()
-    for (verb, blow), count in struck.items():
-        verbs[verb] += count
-        kinds[blow] += count
+            verbs[verb] = fell.total()
+            kinds.update(fell)
     return [
-        *(Figure(f"blows at {verb}", str(n)) for verb, n in verbs.items()),
+        *(
+            Figure(f"blows at {verb}", f"{n} on {studies[verb]} studies")
+            for verb, n in verbs.items()
+        ),
         *(Figure(f"blows by {kind}", str(n)) for kind, n in sorted(kinds.items())),
         Figure("faults after resuming", "; ".join(faults) or "0", "0"),
     ]
@@ -76,12 +81,13 @@ def _words(verb: str, out: Path, whole: Path) -> tuple[str, ...]:
 def _reference(whole: Path) -> dict[str, float]:
     """Make the study that nothing interrupts; seconds that each verb takes."""
     lengths = {}
-    for verb in ("run", "measure", "estimate", "report"):
-        done = interrupted(_words(verb, whole, whole), study=whole)
+    for verb in ("run", "measure", "estimate", "report", "import"):
+        out = whole.with_name("imported") if verb == "import" else whole
+        done = interrupted(_words(verb, out, whole), study=out)
         if done.code:
             raise RuntimeError(done.printed)
         lengths[verb] = done.seconds
-    return {**lengths, "import": lengths["estimate"]}
+    return lengths
 
 
 def _chain(
@@ -90,16 +96,17 @@ def _chain(
     whole: Path,
     seconds: float,
     rng: np.random.Generator,
-    struck: Counter[tuple[str, Blow]],
+    most: int,
+    fell: Counter[Blow],
 ) -> list[str]:
-    """Strike several times in a row, then finish; what is wrong with what is there."""
+    """Strike up to `most` times, then finish; what is wrong with what is there."""
     if verb not in {"run", "import"}:
         shutil.copytree(whole, out)
         shutil.rmtree(out / "measures")
         for name in ("estimates.json", "report.html"):
             (out / name).unlink(missing_ok=True)
     words, faults = _words(verb, out, whole), list[str]()
-    for _ in range(_IN_A_ROW):
+    for _ in range(most):
         kinds = _OF_RUN if verb == "run" else _PLAIN
         blow = kinds[int(rng.integers(len(kinds)))]
         outcome = interrupted(
@@ -109,11 +116,13 @@ def _chain(
             study=out,
             room=int(rng.integers(1, 60_000)),
         )
-        struck[verb, blow] += outcome.struck
+        fell[blow] += outcome.struck
         if verb != "run" and "Traceback" in outcome.printed:
             faults.append(f"{verb}, {blow}: a traceback: {outcome.printed[-300:]}")
         if out.exists():
             faults += [f"{verb}, {blow}: {torn}" for torn in torn_files(out)]
+        if not outcome.code:
+            break
     faults += _finish(words, out)
     for later in ("measure", "estimate"):
         faults += _finish(_words(later, out, whole), out)

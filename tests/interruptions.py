@@ -203,18 +203,31 @@ def torn_files(study: Path) -> list[str]:
 
 
 def estimates(study: Path) -> str:
-    """A study's estimates as stored, attempts and retries apart."""
+    """A study's estimates as stored, without what counts attempts.
+
+    Each attempt is counted in `attempts`, `retries` and `attempts_per_run`, in a flag
+    of its own, and in the lines that say of how many texts a measure was taken.
+    """
     stored = json.loads((study / "estimates.json").read_bytes())
+    for one in stored["measured"].values():
+        one.pop("lines", None)
     return json.dumps(_without_attempts(stored), sort_keys=True)
+
+
+_ATTEMPTS: Final = {"attempts", "retries", "attempts_per_run"}
 
 
 def _without_attempts(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {k: v for k, v in value.items() if not {"attempts", "retries"} & {k}}
+        kept = {k: v for k, v in value.items() if k not in _ATTEMPTS}
         return {key: _without_attempts(one) for key, one in kept.items()}
-    return (
-        [_without_attempts(one) for one in value] if isinstance(value, list) else value
-    )
+    if isinstance(value, list):
+        return [_without_attempts(one) for one in value if not _is_flag(one)]
+    return value
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, str) and "attempts per run" in value
 
 
 def some_point(rng: np.random.Generator, seconds: float) -> float:
