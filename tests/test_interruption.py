@@ -160,6 +160,18 @@ def test_a_study_removed_while_it_is_worked_on_does_not_come_back(
     assert not gone.exists()
 
 
+def test_replies_that_were_paid_for_outlive_a_removed_study(tmp_path: Path) -> None:
+    out, new = tmp_path / "study", tmp_path / "new"
+    words = (*run_words(out), "-M", "latency=1")  # long enough to be struck
+    gone = interrupted(words, Blow.GONE, 3, study=out, logged=True)
+    assert (gone.code, gone.struck) == (2, True), gone.printed
+    said = gone.printed.splitlines()[-1]
+    assert f"offrecord import inspect {out / 'logs'} --out NEW" in said, gone.printed
+    assert {path.name for path in out.iterdir()} == {"logs"}
+    done("import", "inspect", str(out / "logs"), "--out", str(new), study=new)
+    assert load_study(new).transcript.height > 0
+
+
 def test_a_partial_study_is_estimated_and_says_so(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "study"
     shutil.copytree(whole, out)

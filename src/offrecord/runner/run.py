@@ -28,9 +28,7 @@ from offrecord.transcript.folder import (
     save_design,
 )
 from offrecord.transcript.inspect_logs import import_inspect
-from offrecord.transcript.store import (
-    refuse_gone,
-)
+from offrecord.transcript.store import UnwritableError, refuse_gone
 
 
 class Finished(NamedTuple):
@@ -94,7 +92,7 @@ def _run_alone(
             argument=f"study={facts['argument']}",
             logs=str(logs),
         )
-        refuse_gone(out)
+        _refuse_removed(out, logs)
         if not logs.is_dir() or not any(logs.rglob("*.eval")):
             if not begun:
                 forget_begun(out)
@@ -110,3 +108,20 @@ def _run_alone(
             ) from None
         study = land(out, imported)
     return Finished(study, study.ended_runs, planned)
+
+
+def _refuse_removed(out: Path, logs: Path) -> None:
+    """Refuse to go on in a study that was removed; its paid replies may be there yet.
+
+    Inspect holds a log in memory and writes it when it ends, its folder made anew.
+    """
+    try:
+        refuse_gone(out)
+    except UnwritableError:
+        if not any(logs.glob("*.eval")):
+            raise
+        raise UnwritableError(
+            f"{out}: the study was removed while it was worked on; Inspect has written "
+            f"what it held to {logs}: make a study of that with: offrecord import "
+            f"inspect {logs} --out NEW"
+        ) from None
