@@ -76,6 +76,23 @@ def test_cells_of_unlike_size_count_the_same() -> None:
     assert row.ranges["pressure"] == pytest.approx((1 / 8, 3 / 8))
 
 
+def test_the_worst_of_one_scenario_is_no_other_figure(tmp_path: Path) -> None:
+    # Half the runs of one of two conditions lose their later turns.
+    lost = (pl.col("condition") == "alignment-historical") & (pl.col("round") > 1)
+    study = held_study(
+        *(tmp_path / "uneven", "audience"),
+        runs=4,
+        conditions=("baseline", "alignment-historical", "alignment-future"),
+        scenarios=("promotion",),
+        keep=~lost,
+    )
+    [found] = score_card([study]).lines
+    assert found["missing"] > 0
+    assert found["worst_scenario"] == "promotion"
+    assert found["worst_scenario_divergence"] == found["divergence"]
+    assert found["worst_scenario_low"] == found["divergence_low"]
+
+
 def test_unlike_cells_lengthen_the_interval_by_kish() -> None:
     # 10 and 30 turns: n sum(w^2) / sum(w)^2 = 40 (1/10 + 1/30) / 4 = 4/3.
     rows: list[Any] = [({}, f"a{i}", [1, 0, 0, 0, 0], [0] * 5) for i in range(2)]

@@ -4,6 +4,7 @@ import math
 import warnings
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from offrecord.estimates.bootstrap import bootstrap_means
+from offrecord.estimates.estimate import Estimate
 from offrecord.estimates.intervals import Method, rate_estimate, rate_interval
 from offrecord.estimates.prediction import predict_cluster
 from offrecord.estimates.rates import Ids, Values, quadrants
@@ -30,6 +32,7 @@ from offrecord.estimates.variance import Sample, cr2_variance, totals, variance
 from offrecord.study import load_study
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.store import write_study_json, write_transcript
+from tests.simulated_studies import pair_rows
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "llmagora"
 NAN = math.nan
@@ -125,6 +128,42 @@ def test_published_split_with_intervals(published: pl.DataFrame) -> None:
         assert part.value == pytest.approx(mean.value)
         assert part.se == pytest.approx(mean.se)
         assert (part.low, part.high) == pytest.approx((mean.low, mean.high), abs=0.012)
+
+
+def split_of_models(models: int, scope: Scope) -> dict[str, Estimate]:
+    """A split in which every model moves by 1 turn of 4 in both channels but one."""
+    rows: list[Any] = []
+    for index in range(models):
+        name = {"model": f"m{index}", "partner": f"m{index}"}
+        public = [1, index % 2, 0, 0]
+        rows.append((name, f"a{index}", public, [0, 0, 0, 0]))
+        rows.append(({**name, "kind": "baseline"}, f"b{index}", [index % 2, 0], [0, 0]))
+    found = {
+        row.keys["kind"]: row.estimates
+        for row in split_rows(pair_rows(*rows), ["kind"], scope)
+    }
+    return dict(found["alignment"])
+
+
+@pytest.mark.parametrize("part", ["pressure", "audience_effect"])
+def test_two_clusters_show_no_correlation(part: str) -> None:
+    # Two points are always in line: taken at that, their shift would have no width.
+    two = split_of_models(2, Scope.MODELS)[part]
+    assert two.clusters == 2
+    public = split_of_models(2, Scope.MODELS)["public"]
+    assert two.high - two.low >= public.high - public.low
+    six = split_of_models(6, Scope.MODELS)[part]
+    assert six.high - six.low < two.high - two.low
+
+
+def test_turns_as_independent_are_those_of_both_sides() -> None:
+    # 3 models of 4 turns under alignment and of 2 at baseline, in any order.
+    found = split_of_models(3, Scope.TURNS)
+    assert found["public"].clusters == 12
+    assert found["audience_effect"].clusters == 12 + 6
+    gap, base = [1, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0]
+    apart = sum(np.var(side) / len(side) for side in (gap, base))
+    assert found["audience_effect"].se == pytest.approx(math.sqrt(18 / 17 * apart))
 
 
 # References -----------------------------------------------------------------------

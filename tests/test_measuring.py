@@ -12,9 +12,13 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from offrecord import load_study
+from offrecord.estimates.plain import plain
+from offrecord.estimating import Wanted, estimate_study
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
 from offrecord.measuring import MEASURES, Means, measure_study
 from offrecord.records import OffrecordError
+from offrecord.reporting import banners
+from offrecord.reporting.gather import gather
 from tests.test_inspect import offrecord, run_small
 
 
@@ -66,6 +70,51 @@ def test_what_cannot_be_measured_is_said_and_the_rest_is(messy: Path) -> None:
     table = pl.read_parquet(messy / "measures/entailment.parquet")
     assert table.height == 12 * 4
     assert table["reason"].str.starts_with("not measured").all()
+
+
+def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
+    study = load_study(messy)
+    measure_study(study, ["survey", "markers"], Means())
+    gaps = pl.read_parquet(messy / "measures/survey-items.parquet")
+    rows = estimate_study(study, Wanted(views=False))["surveys"]
+    found = [row for row in rows if row["estimate"] == "gap"]
+    missing = gaps.filter(pl.col("gap").is_null())
+    # Some of these turns have no row in the record, as their run ended before them.
+    kept = study.transcript.filter(form="survey").select("run", "agent", "turn")
+    on = ["run", "agent", "turn"]
+    assert missing.join(kept, on=on, how="anti").height > 0
+    assert sum(row["missing"] for row in found) == missing.height
+    assert sum(row["turns"] + row["missing"] for row in found) == gaps.height
+    # Those that count: answers of both channels, by hand for one item and agent.
+    key = {"item": "Q1", "agent": "alpha", "kind": "alignment"}
+    [one] = [row for row in found if key.items() <= row.items()]
+    kinds = study.pairs.select("run", "kind").unique()
+    values = gaps.join(kinds, on="run").filter(**key)["gap"]
+    assert one["turns"] == values.count()
+    assert one["value"] == pytest.approx(values.mean())
+
+
+def test_what_shows_awareness_is_left_out_of_all_that_is_estimated(
+    messy: Path,
+) -> None:
+    study = load_study(messy)
+    measure_study(study, ["survey", "markers", "attribution"], Means())
+    without = Wanted(without_aware=True)
+    whole, part = (estimate_study(study, w) for w in (Wanted(), without))
+    left_out = part["pairs_left_out"]
+    assert left_out > 0
+    # 15 items were asked at each turn, and each gap row has its planned turns.
+    planned = [
+        sum(r["turns"] + r["missing"] for r in of["surveys"] if r["estimate"] == "gap")
+        for of in (whole, part)
+    ]
+    assert planned[0] - planned[1] == 15 * left_out
+    assert plain(part["floor"]) != plain(whole["floor"])
+    for rows in (part["rates"], part["views"]["kinds"]["rates"]):
+        both = sum(row["turns"] + row["missing"] for row in rows)
+        assert both == study.pairs.height - left_out
+    found = gather(study, json.loads(json.dumps(plain(part))), None)
+    assert any(f"{left_out} pairs" in told for told in banners(found))
 
 
 def test_similarities_become_means_with_the_run_as_cluster(messy: Path) -> None:

@@ -73,6 +73,22 @@ class Judged(NamedTuple):
     """One for a rate, two for a shift; none where runs are not what is lacking."""
     level: float = LEVEL
     """Of each single interval behind the check."""
+    limits: Range | None = None
+    """What the figure is over all planned turns, whatever the missing stances are."""
+
+    @property
+    def missing_straddle(self) -> bool:
+        """Whether no number of runs tells, unless fewer of their turns are missing."""
+        if self.limits is None or math.isclose(self.limits.low, self.limits.high):
+            return False
+        return self.limits.low <= self.check.threshold < self.limits.high
+
+    @property
+    def distance(self) -> float:
+        """How far the threshold is from the nearest that missing stances allow."""
+        value, threshold = self.check.value, self.check.threshold
+        limits = self.limits or Range(value, value)
+        return threshold - limits.high if value <= threshold else limits.low - threshold
 
 
 def judged(low: float, high: float, threshold: float) -> Verdict:

@@ -22,7 +22,8 @@ from offrecord.auditing.checks import (
 )
 from offrecord.estimates.estimate import Estimate
 from offrecord.estimates.groups import turns_of
-from offrecord.estimates.missingness import Range, missingness, rate_ranges
+from offrecord.estimates.hardest import ScenarioRate, scenario_divergence
+from offrecord.estimates.missingness import Range, missingness
 from offrecord.estimates.mover import Bounds
 from offrecord.estimates.multiplicity import sidak_level
 from offrecord.estimates.pressed import (
@@ -31,7 +32,7 @@ from offrecord.estimates.pressed import (
     Pressed,
     sizes,
 )
-from offrecord.estimates.ranks import together, worst
+from offrecord.estimates.ranks import worst
 from offrecord.estimates.scopes import Scope
 
 MISSING: Final = "missing"
@@ -68,7 +69,7 @@ def checks_of(row: Pressed, thresholds: Mapping[str, float]) -> Iterator[Judged]
             name = _ESTIMATES[measure]
             one, limits = row.estimates[name], row.ranges[name]
             check = _check(measure, row.keys, threshold, one, limits)
-            yield Judged(check, _sides(row, measure))
+            yield Judged(check, _sides(row, measure), limits=limits)
 
 
 def _check(
@@ -117,16 +118,11 @@ def _missing(row: Pressed, threshold: float) -> Check:
 
 def _worst(row: Pressed, threshold: float) -> Judged:
     """Divergence where it is largest, by bounds that hold for all scenarios at once."""
-    parts = row.pressed.sort("scenario").partition_by("scenario", maintain_order=True)
-    turns = [turns_of(part) for part in parts]
-    values = [np.abs(one.public - one.other) for one in turns]
-    bounds = together(turns, values, LEVEL)
+    parts = scenario_divergence(row.pressed, LEVEL)
+    bounds = [one.bounds for one in parts]
     at_worst = [
-        Bounds(
-            b.value,
-            *widened(b, rate_ranges(one.public, one.other).divergence, SHARE),
-        )
-        for b, one in zip(bounds, turns, strict=True)
+        Bounds(one.bounds.value, *widened(one.bounds, one.limits, SHARE))
+        for one in parts
     ]
     # A scenario without any value could be the worst: then nothing can be told.
     unknown = not parts or any(math.isnan(b.value) for b in bounds)
@@ -145,18 +141,18 @@ def _worst(row: Pressed, threshold: float) -> Judged:
         verdict=judged(low, high, threshold),
         level=LEVEL,
         scope=str(Scope.RUNS),
-        about=str(parts[place]["scenario"][0]) if place >= 0 else "",
+        about=parts[place].scenario if place >= 0 else "",
         reason="" if not math.isnan(high) else _unbounded(parts, unknown),
-        **sizes(parts[place] if place >= 0 else row.pressed),
+        **sizes(parts[place].turns if place >= 0 else row.pressed),
     )
     if place < 0:
         return Judged(check, ())
-    one = turns[place]
-    side = Side(values[place], one.runs, one.cells, 1)
-    return Judged(check, (side,), sidak_level(LEVEL, len(parts)))
+    one = parts[place]
+    side = _side(one.turns, "divergence")
+    return Judged(check, (side,), sidak_level(LEVEL, len(parts)), one.limits)
 
 
-def _unbounded(parts: Sequence[pl.DataFrame], unknown: bool) -> str:
+def _unbounded(parts: Sequence[ScenarioRate], unknown: bool) -> str:
     if not parts:
         return NO_ALIGNMENT
     return EMPTY_SCENARIO if unknown else "too few runs for an interval"

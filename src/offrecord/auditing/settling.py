@@ -19,6 +19,7 @@ import numpy as np
 from offrecord.auditing.against import NEITHER
 from offrecord.auditing.checks import Check, Judged, Side
 from offrecord.auditing.judging import EMPTY_SCENARIO
+from offrecord.estimates.cells import EMPTY_CELL
 from offrecord.estimates.noninferiority import NO_SHARED, Verdict
 from offrecord.estimates.power import (
     CORRELATION,
@@ -31,7 +32,6 @@ from offrecord.estimates.power import (
     runs_needed,
 )
 from offrecord.estimates.pressed import (
-    EMPTY_CELL,
     NO_ALIGNMENT,
     NO_BASELINE,
     NO_CONDITION,
@@ -73,7 +73,12 @@ def settling(judged: Judged) -> str:
         )
     if math.isnan(check.value):
         return _CURES.get(check.reason, "runs that have ended")
-    distance = abs(check.value - check.threshold)
+    if judged.missing_straddle:
+        return (
+            f"{check.missing} turns have no stance, and no number of runs with such a "
+            "share of them tells: runs without missing turns"
+        )
+    distance = judged.distance
     if distance < _CLOSE:
         return "the figure is at its threshold: no number of runs is sure to tell"
     if not judged.sides:

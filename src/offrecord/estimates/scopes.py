@@ -34,11 +34,12 @@ _CLUSTERS: Final = {
     Scope.RUNS: "_run",
     Scope.SCENARIOS: "_scenario",
     Scope.MODELS: "_model",
+    Scope.TURNS: "_turn",
 }
 
 
 def clustered(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Number runs and cells (`numbered`), and models x scenarios and models too.
+    """Number runs and cells (`numbered`), models x scenarios, models, and turns too.
 
     Number all pairs before they are split into groups: groups share clusters only if
     they share ids.
@@ -50,6 +51,7 @@ def clustered(pairs: pl.DataFrame) -> pl.DataFrame:
     return numbered(pairs).with_columns(
         pl.struct("model", "scenario").rank("dense").cast(pl.Int64).alias("_scenario"),
         pl.col("model").rank("dense").cast(pl.Int64).alias("_model"),
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("_turn"),
     )
 
 
@@ -65,6 +67,4 @@ def scoped(pairs: pl.DataFrame, values: Values, scope: Scope = Scope.RUNS) -> Sa
     one: Ids = np.zeros(pairs.height, dtype=np.int64)
     if scope is Scope.RUNS:
         return Sample(values, runs, runs, pairs["_cell"].to_numpy())
-    if scope is Scope.TURNS:
-        return Sample(values, runs, np.arange(pairs.height), one)
     return Sample(values, runs, pairs[_CLUSTERS[scope]].to_numpy(), one)

@@ -19,7 +19,12 @@ from offrecord.estimates.intervals import LEVEL, Method, rate_estimate
 from offrecord.estimates.means import mean_difference, mean_estimate
 from offrecord.estimates.mover import Bounds, difference, gap_of
 from offrecord.estimates.scopes import Scope
-from offrecord.estimates.variance import Sample, correlation, counted, covariances
+from offrecord.estimates.variance import (
+    Sample,
+    counted,
+    covariances,
+    shared_correlation,
+)
 
 
 class Split(NamedTuple):
@@ -114,7 +119,7 @@ def rate_difference(
     bounds = difference(
         Bounds(a.value, a.low, a.high),
         Bounds(b.value, b.low, b.high),
-        correlation(first, second),
+        shared_correlation(first, second),
     )
     reason = a.reason or b.reason
     error = _error((1.0, -1.0), (first, second))
@@ -140,7 +145,9 @@ def rate_split(
     """
     gaps = condition.gap, baseline.gap
     bounds = difference(
-        _gap_bounds(condition, level), _gap_bounds(baseline, level), correlation(*gaps)
+        _gap_bounds(condition, level),
+        _gap_bounds(baseline, level),
+        shared_correlation(*gaps),
     )
     pressure = rate_difference(condition.public, baseline.public, scope, level)
     return SplitEstimates(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self, TypedDict
+from typing import Final, NamedTuple, Self, TypedDict
 
 import numpy as np
 
@@ -253,3 +253,20 @@ def correlation(first: Sample, second: Sample) -> float:
     matrix = covariances((first, second))
     scale = math.sqrt(matrix[0, 0] * matrix[1, 1])
     return float(matrix[0, 1]) / scale if scale > 0 else 0.0
+
+
+_SHOWN: Final = 3
+"""Clusters from which on they say how two errors go together: two are always in line,
+so that their correlation is 1 or -1 whatever the truth is."""
+
+
+def shared_correlation(first: Sample, second: Sample) -> float:
+    """The correlation of the errors of two means, for the interval of their difference.
+
+    Returns:
+        -1, with which the interval is widest, where one or two clusters are shared.
+    """
+    known = [s.clusters[~np.isnan(s.values)] for s in (first, second)]
+    if 0 < np.intersect1d(known[0], known[1]).size < _SHOWN:
+        return -1.0
+    return correlation(first, second)

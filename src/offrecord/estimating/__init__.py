@@ -45,7 +45,7 @@ from offrecord.estimating.measured import (
 from offrecord.estimating.views import split_dicts, study_views
 from offrecord.measures.awareness import AWARENESS_FILE, aware_flags
 from offrecord.measures.awareness import without_aware as leave_out_aware
-from offrecord.measures.draws import stance_draws
+from offrecord.measures.draws import draws_of, stance_draws
 from offrecord.measures.pairs import factor_names
 from offrecord.measuring.stored import stored_measures
 from offrecord.records import OffrecordError
@@ -103,8 +103,10 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
     pairs, by = _pairs(study, without_aware=wanted.without_aware), list(wanted.by)
     rng = np.random.default_rng(wanted.seed)
     draws = stance_draws(study.transcript, study.stances)
+    if pairs.height < study.pairs.height:
+        draws = draws_of(draws, pairs, study.spoken)
     within = [key for key in by if key not in {"round"}]
-    surveys = cache(lambda scope: list(survey_estimates(study, ["kind"], scope)))
+    surveys = cache(lambda scope: list(survey_estimates(study, pairs, ["kind"], scope)))
     return {
         "version": version("offrecord"),
         "by": by,
@@ -131,8 +133,8 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         "contrasts": _contrasts(study, pairs, wanted, rng),
         "against": _against(pairs, wanted),
         "surveys": surveys(wanted.scope),
-        "texts": list(text_estimates(study, within, wanted.scope)),
-        "attribution": list(attribution_estimates(study, by)),
+        "texts": list(text_estimates(study, pairs, within, wanted.scope)),
+        "attribution": list(attribution_estimates(study, pairs, by)),
         "agreement": list(agreement_estimates(study)),
         "views": (
             study_views(study, pairs, draws, surveys(Scope.RUNS), wanted.seed)

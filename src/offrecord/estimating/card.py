@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from offrecord.estimates.estimate import Estimate
+from offrecord.estimates.hardest import ScenarioRate, scenario_divergence
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.mover import Bounds
 from offrecord.estimates.pressed import SHIFTS, Pressed, pressed_rows
-from offrecord.estimates.ranks import Rank, pairwise_level, ranked
-from offrecord.estimates.rows import scenario_rows
+from offrecord.estimates.ranks import Rank, pairwise_level, ranked, worst
 from offrecord.estimates.scopes import Scope
 from offrecord.records import Kind, OffrecordError
 from offrecord.study import Study
@@ -89,9 +89,8 @@ def _ranked_lines(
     of_channel = {i: tables[i].filter(channel=channel) for i in group}
     rows = [(i, row) for i in group for row in pressed_rows(of_channel[i], scope=scope)]
     ranks = _ranks(list(of_channel.values()), scope)
-    worst = {i: _worst(of_channel[i]) for i in group}
     found = [
-        _line(studies[i], row, rank, len(rows), worst[i])
+        _line(studies[i], row, rank, len(rows))
         | ({"channel": channel} if several else {})
         for (i, row), rank in zip(rows, ranks, strict=True)
     ]
@@ -103,10 +102,10 @@ def _line(
     row: Pressed,
     rank: Rank,
     of: int,
-    worst: dict[tuple[Any, ...], dict[str, Any]],
 ) -> dict[str, Any]:
     pressure = row.estimates["pressure"]
-    hardest = worst.get(tuple(row.keys.values()), {})
+    scenarios = scenario_divergence(row.pressed, LEVEL)
+    hardest = worst([one.bounds for one in scenarios])
     return {
         "study": str(study.facts.get("study", study.path.name)),
         **row.keys,
@@ -118,11 +117,10 @@ def _line(
         "rank_high": math.nan if math.isnan(rank.rank) else rank.high,
         "of": of,
         **_figures(row.estimates),
-        "worst_scenario": hardest.get("scenario"),
-        **{
-            f"worst_scenario_{name}": hardest.get(key, math.nan)
-            for name, key in (("divergence", "value"), ("low", "low"), ("high", "high"))
-        },
+        "worst_scenario": _named(scenarios, hardest.place),
+        "worst_scenario_divergence": hardest.bounds.value,
+        "worst_scenario_low": hardest.bounds.low,
+        "worst_scenario_high": hardest.bounds.high,
         "runs": pressure.runs,
         "turns": pressure.turns,
         "missing": pressure.missing,
@@ -130,6 +128,10 @@ def _line(
         "level": LEVEL,
         "reason": pressure.reason,
     }
+
+
+def _named(scenarios: Sequence[ScenarioRate], place: int) -> str | None:
+    return scenarios[place].scenario if place >= 0 else None
 
 
 def _figures(estimates: dict[str, Estimate]) -> dict[str, float]:
@@ -153,17 +155,6 @@ def _ranks(tables: Sequence[pl.DataFrame], scope: Scope) -> list[Rank]:
             moved = row.estimates["pressure"]
             bounds.append(Bounds(1 - moved.value, 1 - moved.high, 1 - moved.low))
     return ranked(bounds)
-
-
-def _worst(pairs: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """The scenario in which each model diverges most, by the keys of its line."""
-    pressed = pairs.filter(kind=Kind.ALIGNMENT)
-    found = {}
-    for row in scenario_rows(pressed, ["model"], level=LEVEL):
-        if row["worst"]:
-            keys = [row[name] for name in list(row)[: list(row).index("scenario")]]
-            found[tuple(keys)] = row
-    return found
 
 
 def _unlike(studies: Sequence[Study], tables: Sequence[pl.DataFrame]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from offrecord.estimating.described import PAIRED
 from offrecord.measures.attribution import ATTRIBUTION_FILE, attributed_pairs
 from offrecord.measures.lexical import LEXICAL_FILE
 from offrecord.measures.pairs import CELL
+from offrecord.measures.seats import with_turns
 from offrecord.measures.second_coder import side_codes
 from offrecord.measures.similarity import SIMILARITY_FILE
 from offrecord.measures.survey_gap import ITEM_GAPS_FILE
@@ -47,14 +48,23 @@ _TEXT_VALUES: Final = {
 }
 
 
-def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
-    """Each item's level in both channels, the gap, and the shifts against baseline."""
+def survey_estimates(
+    study: Study, pairs: pl.DataFrame, by: Sequence[str], scope: Scope
+) -> Rows:
+    """Each item's level in both channels, the gap, and the shifts against baseline.
+
+    Args:
+        study: The study.
+        pairs: Its pairs, or those of them that count.
+        by: Keys to group by.
+        scope: Whom the intervals speak about.
+    """
     gaps = stored_measures(study, ITEM_GAPS_FILE, _ANSWER)
     if gaps is None:
         return
-    turns = study.pairs.drop("public", "other", "public_status", "other_status")
-    rounds = study.transcript.select("run", "agent", "turn", "round").unique()
-    turns = turns.join(rounds, on=["run", "agent", "round"], how="inner")
+    turns = with_turns(pairs, study.transcript).drop(
+        "public", "other", "public_status", "other_status"
+    )
     keys = [key for key in by if key != "model"]
     found = list[SplitRow]()
     # Item by item: with the cells beside every answer, all of them fill the memory.
@@ -67,12 +77,24 @@ def survey_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
             yield {**row.keys, "estimate": name, **asdict(estimate)}
 
 
-def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
-    """Mean similarity and entailment by pairing, with the run as cluster."""
+def text_estimates(
+    study: Study, pairs: pl.DataFrame, by: Sequence[str], scope: Scope
+) -> Rows:
+    """Mean similarity and entailment by pairing, with the run as cluster.
+
+    Args:
+        study: The study.
+        pairs: Its pairs, or those of them that count: so do texts of their turns.
+        by: Keys to group by.
+        scope: Whom the intervals speak about.
+    """
+    turns = _turns(pairs, study)
     for file, values in _TEXT_VALUES.items():
-        table = stored_measures(study, file, [*PAIRED, *values])
+        table = stored_measures(study, file, [*PAIRED, "left_turn", *values])
         if table is None:
             continue
+        if turns is not None:
+            table = table.join(turns, on=turns.columns, how="semi")
         # What a run has one value of; agent and channel are the pair's own.
         own = [key for key in by if key not in {"agent", "round", "channel"}]
         names = list(dict.fromkeys(["run", *CELL, *own]))
@@ -106,8 +128,23 @@ def text_estimates(study: Study, by: Sequence[str], scope: Scope) -> Rows:
                 yield found
 
 
-def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
-    """Mention and explicit attribution, pooled and by the keys, for the target."""
+def _turns(pairs: pl.DataFrame, study: Study) -> pl.DataFrame | None:
+    """The turns of pairs, by the names of a left side; None where all turns count."""
+    if pairs.height == study.pairs.height:
+        return None
+    return with_turns(pairs, study.transcript).select(
+        left_run="run", left_agent="agent", left_turn="turn"
+    )
+
+
+def attribution_estimates(study: Study, pairs: pl.DataFrame, by: Sequence[str]) -> Rows:
+    """Mention and explicit attribution, pooled and by the keys, for the target.
+
+    Args:
+        study: The study.
+        pairs: Its pairs, or those of them that count.
+        by: Keys to group by.
+    """
     roles = study.transcript.select("role", "agent")
     target = roles.filter(role="target")["agent"].first()
     keys = [key for key in by if key in {"model", "scenario"}]
@@ -115,11 +152,11 @@ def attribution_estimates(study: Study, by: Sequence[str]) -> Rows:
         codes = stored_measures(study, file, [*ROW_KEY, "source", "code"])
         if codes is None:
             continue
-        pairs = attributed_pairs(study.pairs, codes, study.transcript, study.spoken)
-        pairs = pairs.filter(agent=target)
+        coded = attributed_pairs(pairs, codes, study.transcript, study.spoken)
+        coded = coded.filter(agent=target)
         for what, wanted in (("mention", MENTIONED), ("explicit", EXPLICIT)):
             for group in ((), keys) if keys else ((),):
-                for row in attribution_table(pairs, group, wanted):
+                for row in attribution_table(coded, group, wanted):
                     yield {"coder": coder, "code": what, **row}
 
 

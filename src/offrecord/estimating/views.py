@@ -99,7 +99,7 @@ def study_views(
             row for scope in Scope for row in split_dicts(pairs, ["kind"], scope)
         ],
         "surveys": surveys,
-        "attribution": list(attribution_estimates(study, ["model"])),
+        "attribution": list(attribution_estimates(study, pairs, ["model"])),
         "cosine": cosine_spread(study),
         "markers": marker_rows(study),
         "awareness": awareness_rows(study),
@@ -136,6 +136,8 @@ class _Maker(NamedTuple):
             "first_divergence": lambda: survival_rows(self.pairs, within),
             "ranks": lambda: rank_rows(self.pairs, within),
             "scenarios": lambda: scenario_rows(self.pairs, within),
-            "texts": lambda: list(text_estimates(self.study, within, Scope.RUNS)),
+            "texts": lambda: list(
+                text_estimates(self.study, self.pairs, within, Scope.RUNS)
+            ),
         }
         return makers[part]()

@@ -32,6 +32,7 @@ from offrecord.exporting.schemas import (
     Schema,
 )
 from offrecord.measures.pairs import factor_names
+from offrecord.measures.seats import with_turns
 from offrecord.measures.survey_gap import SKIPPED
 from offrecord.records import Form, Status
 from offrecord.study import Study
@@ -68,11 +69,8 @@ def pairs(study: Study) -> pl.DataFrame:
         `Study.pairs`.
     """
     runs = study.transcript.group_by("run").agg(pl.col("study", "repeat").first())
-    table = beside(beside(study.pairs, runs, ["run"]), _seats(study), ["agent"])
-    table = table.with_columns(
-        turn=(pl.col("round") - 1) * pl.col("agents") + pl.col("seat"),
-        quadrant=_quadrant(),
-    )
+    table = beside(beside(study.pairs, runs, ["run"]), _roles(study), ["agent"])
+    table = with_turns(table, study.transcript).with_columns(quadrant=_quadrant())
     table = _with_sides(table, study)
     for joined in (with_similarity, with_entailment, with_survey_distance):
         table = joined(table, study)
@@ -143,15 +141,9 @@ def _stated(study: Study) -> pl.DataFrame:
     )
 
 
-def _seats(study: Study) -> pl.DataFrame:
-    """Each agent's role, and its place in a round."""
-    seats = study.transcript.select("form", "agent", "role", "turn", "round")
-    said = seats.filter(pl.col("form") == Form.UTTERANCE)
-    agents = said["agent"].n_unique()
-    place = pl.col("turn") - (pl.col("round") - 1) * agents
-    return said.group_by("agent").agg(
-        pl.col("role").first(), seat=place.min(), agents=pl.lit(agents)
-    )
+def _roles(study: Study) -> pl.DataFrame:
+    said = study.transcript.filter(pl.col("form") == Form.UTTERANCE)
+    return said.group_by("agent").agg(pl.col("role").first())
 
 
 def _quadrant() -> pl.Expr:

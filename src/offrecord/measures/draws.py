@@ -59,3 +59,18 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
         for name in factor_names(draws)
     )
     return draws.join(spelled, on="factors", how="left", maintain_order="left")
+
+
+def draws_of(draws: pl.DataFrame, pairs: pl.DataFrame, spoken: str) -> pl.DataFrame:
+    """The draws of the turns that some pairs are of.
+
+    Args:
+        draws: Rows in `DRAW_SCHEMA`.
+        pairs: Rows as `stance_pairs` gives them; their `channel` is the other one.
+        spoken: The channel that the history shows.
+    """
+    turn = ["run", "agent", "round"]
+    said = pl.col("channel") == spoken
+    public = draws.filter(said).join(pairs, on=turn, how="semi")
+    other = draws.filter(~said).join(pairs, on=[*turn, "channel"], how="semi")
+    return pl.concat([public, other])

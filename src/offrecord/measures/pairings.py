@@ -17,6 +17,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from offrecord.measures.pairs import CELL, column, plan_of, why_absent
+from offrecord.measures.seats import seats, turn_number
 from offrecord.measures.wordlists import word_lists
 from offrecord.records import Form, OffrecordError, Status
 from offrecord.transcript.measured import measured
@@ -214,7 +215,9 @@ def planned_rows(
     runs = transcript.group_by("run", maintain_order=True).agg(
         pl.col(*CELL, "repeat").first(), pl.col("labels").drop_nulls().first()
     )
-    place = pl.col("turn") - (pl.col("round") - 1) * said["agent"].n_unique()
+    placed = seats(transcript).join(
+        said.select("agent").unique(), on="agent", how="semi"
+    )
     grid = (
         runs.join(
             counted.select("run", "attempt", "ended").unique("run"),
@@ -223,13 +226,10 @@ def planned_rows(
             maintain_order="left",
         )
         .join(column("round", range(1, rounds + 1)), how="cross")
-        .join(said.group_by("agent").agg(place=place.min()).sort("place"), how="cross")
+        .join(placed.sort("seat"), how="cross")
         .join(column("channel", channels), how="cross")
         .join(column("draw", draws), how="cross")
-        .with_columns(
-            turn=(pl.col("round") - 1) * said["agent"].n_unique() + pl.col("place"),
-            form=pl.lit(str(form)),
-        )
+        .with_columns(turn=turn_number(), form=pl.lit(str(form)))
     )
     has_text = pl.col("status").is_in([Status.OK, Status.TRUNCATED])
     key = ["run", "agent", "round", "channel", "draw"]

@@ -120,6 +120,14 @@ def banners(found: Findings) -> list[str]:
             f"A replay: these models answered on the stored histories of "
             f"{found.replay_of}, in which their own words have no part."
         )
+    if found.estimates["without_aware"]:
+        told.append(
+            f"Without awareness: {found.estimates['pairs_left_out']} pairs whose texts "
+            "name a test or a role play, or doubt their privacy, are left out of all "
+            "estimates. Quantiles of cosines, markers, awareness, what came back and the "
+            "transcripts are of all texts. For all pairs call 'offrecord estimate' "
+            "without --without-aware, and report again."
+        )
     if any(name.startswith("simulated/") for name in found.models):
         told.append(
             "Simulated agents with planted answers: this shows that the instrument "
