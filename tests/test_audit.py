@@ -753,7 +753,7 @@ def test_the_turns_to_read_first_come_first(two: Study, tmp_path: Path) -> None:
         ("4", "alpha-4"),
     ]
     assert [r["why"] for r in rows[2:]] == [REASONS[2], REASONS[3]]
-    assert rows[0]["link"] == f"#run={rows[0]['run']}&turn=alpha-2"
+    assert rows[0]["link"] == f"report.html#run={rows[0]['run']}&turn=alpha-2"
     assert rows[0]["off_record_text"] == why
     assert (rows[0]["public_stance"], rows[0]["off_record_stance"]) == (
         "PROMOTE",

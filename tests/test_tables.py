@@ -283,8 +283,8 @@ def test_the_terminal_shows_missing_and_undefined() -> None:
     pairs = paired([row("a"), *both("a", round_=2)])
     line = printed(estimate_table(pairs, ["kind", "round"])).splitlines()
     (first,) = [text for text in line if text.split()[:1] == ["1"]]
-    # round, runs, turns, missing, then nothing that could be mistaken for 0
-    assert first.split() == ["1", "1", "0", "1", *"–––––––––"]
+    # round, runs with a value, turns, missing; nothing that could be mistaken for 0
+    assert first.split() == ["1", "0", "0", "1", *"–––––––––"]
 
 
 def test_the_terminal_shows_names_as_text() -> None:

@@ -106,7 +106,7 @@ def _turns(study: Study) -> pl.DataFrame:
                 dict(enumerate(REASONS, start=1)), return_dtype=pl.String
             ),
             turn=pl.format("{}-{}", "agent", "round"),
-            link=pl.format("#run={}&turn={}-{}", "run", "agent", "round"),
+            link=pl.format("report.html#run={}&turn={}-{}", "run", "agent", "round"),
             attribution="code",
         )
         .with_columns(code=pl.lit(None, pl.String), note=pl.lit(None, pl.String))

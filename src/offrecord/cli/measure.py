@@ -81,6 +81,9 @@ def measure(
 
     if executor is None and address:
         raise OffrecordError("--address belongs to --executor ray")
+    for path in coded:
+        if not path.is_file():
+            raise OffrecordError(f"--read-sheet {path}: no such file")
     check_outputs({"--write-sheet": sheet}, *coded)
     names = [part.strip() for part in measures.split(",")] if measures else []
     means = Means(
@@ -101,5 +104,6 @@ def measure(
     taken = measure_study(load_study(study), names, means)
     for done in taken:
         click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)
-    if names and not any(done.measured for done in taken):
+    unread = coded and not any(d.measured for d in taken if d.name == "stance")
+    if unread or (names and not any(done.measured for done in taken)):
         sys.exit(2)  # nothing of what was asked for could be measured

@@ -41,9 +41,9 @@ class Turns(NamedTuple):
         return ~np.isnan(self.public - self.other)
 
     def sizes(self) -> dict[str, int]:
-        """How many runs there are, and turns with and without both stances."""
+        """How many runs have a turn with both stances, and turns with and without."""
         return {
-            "runs": np.unique(self.runs).size,
+            "runs": np.unique(self.runs[self.known]).size,
             "turns": int(self.known.sum()),
             "missing": int((~self.known).sum()),
         }

@@ -82,7 +82,7 @@ def _estimates(group: pl.DataFrame, baseline: pl.DataFrame | None) -> dict[str, 
         base = quadrants(*_values(baseline))
         moved = split(counts.public, counts.other, base.public, base.other)
     return {
-        "runs": group["_run"].n_unique(),
+        "runs": rate.runs,
         "strata": group["_cell"].n_unique(),
         "planned": group.height,
         "turns": counts.turns,

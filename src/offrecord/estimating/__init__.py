@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -100,7 +101,10 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
     Raises:
         OffrecordError: If a key or a contrast is none of this study.
     """
-    pairs, by = _pairs(study, without_aware=wanted.without_aware), list(wanted.by)
+    if wanted.margin is not None and not wanted.margin > 0:
+        raise OffrecordError("--margin: give a number of points above 0")
+    pairs = _pairs(study, without_aware=wanted.without_aware)
+    by = list(dict.fromkeys(wanted.by))
     rng = np.random.default_rng(wanted.seed)
     draws = stance_draws(study.transcript, study.stances)
     if pairs.height < study.pairs.height:
@@ -171,7 +175,9 @@ def stored_estimates(study: Study, wanted: Wanted) -> dict[str, Any]:
     study.measure()
     path = study.path / ESTIMATES_FILE
     if path.is_file() and path.stat().st_mtime_ns >= _newest(study):
-        stored = read_json(path)
+        stored = dict[str, Any]()
+        with suppress(OffrecordError):  # no JSON: it is made anew, as an older one is
+            stored = read_json(path)
         if stored.get("version") == version("offrecord") and stored.get("views"):
             return stored
     return fresh_estimates(study, wanted)
@@ -213,7 +219,7 @@ def _pairs(study: Study, *, without_aware: bool) -> pl.DataFrame:
 def _against(pairs: pl.DataFrame, wanted: Wanted) -> Rows:
     if wanted.against is None:
         return []
-    if wanted.margin is None or wanted.margin <= 0:
+    if wanted.margin is None:
         raise OffrecordError("--against: give --margin, above 0 points, as well")
     old = load_study(wanted.against).pairs
     by = [key for key in wanted.by if key != "model"]

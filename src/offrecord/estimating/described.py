@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from offrecord.estimates.estimate import Estimate
 from offrecord.estimates.groups import group_keys, grouped, place_of
+from offrecord.estimates.intervals import rate_estimate
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.missingness import missingness, rate_ranges
 from offrecord.estimates.scopes import Scope, clustered, scoped
+from offrecord.estimates.variance import Sample
 from offrecord.measures.awareness import AWARENESS_FILE, SIGNS
 from offrecord.measures.markers import MARKERS_FILE
 from offrecord.measures.pairs import CELL
@@ -141,7 +144,7 @@ def awareness_rows(study: Study) -> Rows:
         return []
     keys = ["kind", "agent", "channel", "form"]
     found = [
-        (named, {**named, "sign": sign, **_mean(group, sign)})
+        (named, {**named, "sign": sign, **_mean(group, sign, rate_estimate)})
         for form in table["form"].unique().sort()
         for named, group in grouped(
             _with_cells(study, table.filter(form=form), SIGNS), keys
@@ -168,9 +171,13 @@ def _with_cells(
     )
 
 
-def _mean(group: pl.DataFrame, name: str) -> dict[str, Any]:
+def _mean(
+    group: pl.DataFrame,
+    name: str,
+    estimator: Callable[[Sample, Scope], Estimate] = mean_estimate,
+) -> dict[str, Any]:
     values: np.ndarray[Any, np.dtype[np.float64]] = group[name].to_numpy()
-    mean = mean_estimate(scoped(group, values, Scope.RUNS), Scope.RUNS)
+    mean = estimator(scoped(group, values, Scope.RUNS), Scope.RUNS)
     return {
         "value": mean.value,
         "low": mean.low,

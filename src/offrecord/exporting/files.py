@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from offrecord.content.spreadsheet import guarded
-from offrecord.exporting.folder import claim, finish, place
+from offrecord.exporting.folder import claim, finish, placing
 from offrecord.exporting.tables import TABLES
 from offrecord.study import Study
 
@@ -41,7 +42,7 @@ def export_tables(
         tables: Out of `turns`, `pairs` and `surveys`; all by default.
 
     Yields:
-        Each file as it is written.
+        Each file, once all are there.
 
     Raises:
         OffrecordError: If the folder holds anything else, the record cannot be read, or
@@ -50,11 +51,15 @@ def export_tables(
     names = {name: f"{name}.{kind}" for name in dict.fromkeys(tables or TABLES)}
     _ = study.transcript  # a record that cannot be read leaves no folder behind
     claim(out, kind, names.values())
-    for name, file in names.items():
-        table = TABLES[name](study)
-        place(out / file, lambda path, table=table: WRITERS[kind](table, path))  # type: ignore[misc]
-        yield Written(out / file, table.height, (out / file).stat().st_size)
+    rows = {}
+    with placing() as put:
+        for name, file in names.items():
+            table = TABLES[name](study)
+            put(out / file, partial(WRITERS[kind], table))
+            rows[out / file] = table.height
     finish(out, kind, names.values())
+    for path, height in rows.items():
+        yield Written(path, height, path.stat().st_size)
 
 
 def write_csv(table: pl.DataFrame, path: Path) -> None:

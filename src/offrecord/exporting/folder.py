@@ -7,8 +7,8 @@ of the files there only those that an export has listed are ever taken away.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -59,17 +59,43 @@ def place(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    part = path.with_name(f".{os.getpid()}.part.{path.name}")
+    with placing() as put:
+        put(path, write)
+
+
+@contextmanager
+def placing() -> Iterator[Callable[[Path, Callable[[Path], object]], None]]:
+    """Write files beside their places; all are renamed at the end, or none is.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    parts: dict[Path, Path] = {}
+
+    def put(path: Path, write: Callable[[Path], object]) -> None:
+        parts[path] = path.with_name(f".{os.getpid()}.part.{path.name}")
+        with _told(path):
+            write(parts[path])
+
     try:
-        write(part)
-        part.replace(path)
+        yield put
+        for path, part in parts.items():
+            with _told(path):
+                part.replace(path)
+    finally:
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink()
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OffrecordError(
             f"{path}: cannot be written ({error.strerror or error})"
         ) from None
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def _listed(out: Path, kind: str) -> set[str]:

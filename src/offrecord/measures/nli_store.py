@@ -36,7 +36,11 @@ def read_pairs(model: NliModel, pairs: Sequence[Pair], cache: Path) -> Read:
         OffrecordError: If the folder cannot be read or written.
     """
     path = cache / f"nli-{digest([model.name, model.hash, model.window])}.parquet"
-    stored = read_table(path) if path.exists() else pl.DataFrame(schema=_SCHEMA)
+    stored = (
+        read_table(path, again="remove it")
+        if path.exists()
+        else pl.DataFrame(schema=_SCHEMA)
+    )
     keys = [digest(pair, 32) for pair in pairs]
     known = set(stored["pair"])
     absent = {k: p for k, p in zip(keys, pairs, strict=True) if k not in known}

@@ -124,8 +124,8 @@ def banners(found: Findings) -> list[str]:
         told.append(
             f"Without awareness: {found.estimates['pairs_left_out']} pairs whose texts "
             "name a test or a role play, or doubt their privacy, are left out of all "
-            "estimates. Quantiles of cosines, markers, awareness, what came back and the "
-            "transcripts are of all texts. For all pairs call 'offrecord estimate' "
+            "estimates. Quantiles of cosines, markers, awareness, what came back and "
+            "the transcripts are of all texts. For all pairs call 'offrecord estimate' "
             "without --without-aware, and report again."
         )
     if any(name.startswith("simulated/") for name in found.models):

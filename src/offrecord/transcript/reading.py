@@ -27,6 +27,9 @@ _DENSE: Final = 16
 runs take half a byte each, and those of many runs less."""
 
 
+_AGAIN: Final = "remove it, and call 'offrecord run' or 'import' as before"
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read one JSON object.
 
@@ -39,9 +42,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise _absent(path) from None
     except (ValueError, RecursionError):
-        raise OffrecordError(f"{path}: not JSON; import the study again") from None
+        raise OffrecordError(f"{path}: not JSON; {_AGAIN}") from None
     if not isinstance(value, dict):
-        raise OffrecordError(f"{path}: not a JSON object; import the study again")
+        raise OffrecordError(f"{path}: not a JSON object; {_AGAIN}")
     return value
 
 
@@ -49,14 +52,14 @@ def read_table(
     path: Path,
     columns: Sequence[str] | None = None,
     *,
-    again: str = "import it again",
+    again: str = _AGAIN,
 ) -> pl.DataFrame:
     """Read one Parquet file.
 
     Args:
         path: The file.
         columns: Those to read; all by default. What else it holds is not looked at.
-        again: What makes a table that lacks a column anew.
+        again: What makes a table anew that cannot be read or lacks a column.
 
     Raises:
         OffrecordError: If there is none, it is not Parquet, it has no such column, or
@@ -78,7 +81,9 @@ def read_table(
     except FileNotFoundError:
         raise _absent(path) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise OffrecordError(f"{path}: cannot be read ({first_line(error)})") from None
+        raise OffrecordError(
+            f"{path}: cannot be read ({first_line(error)}); {again}"
+        ) from None
 
 
 def refuse_leaving(path: Path) -> None:
