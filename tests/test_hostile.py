@@ -73,7 +73,7 @@ def yaml_file(folder: Path, reader: str, text: str) -> Path:
     [
         ("runs: 3\nruns: 4", "'runs' stands twice"),
         ('{runs: 3, "runs": 4}', "'runs' stands twice"),
-        ("deep: {1: a, 0x1: b}", "'1' stands twice"),
+        ("deep: {1: a, +1: b}", "'1' stands twice"),
         (LAUGHS, "alias"),
         ("a: &a [*a]", "alias"),
         ("a: !!python/object/apply:os.system ['touch ran']", "constructor"),

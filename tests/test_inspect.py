@@ -308,3 +308,121 @@ def test_a_partner_of_another_model(tmp_path: Path) -> None:
     models = rows.group_by("agent").agg(pl.col("agent_model").unique()).rows()
     assert dict(models) == {"alpha": ["simulated/paper"], "beta": ["simulated/null"]}
     assert rows["partner"].unique().to_list() == ["simulated/null"]
+
+
+# ------------------------------------------------ what is looked at before a call
+
+
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        ("contrasts: [alignment-future]", "needs A:B"),
+        ("contrasts: ['alignment-future:nosuch']", "needs A:B"),
+        ("contrasts: ['baseline:baseline']", "needs A:B"),
+        ("runs: 010", "field 'runs'"),
+        ("runs: 1:30", "field 'runs'"),
+    ],
+)
+def test_a_design_that_could_not_be_estimated_is_refused(
+    design: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        f"models: [simulated/paper]\nscenarios: [promotion]\n{design}\n",
+        encoding="utf-8",
+    )
+    for verb in (("plan",), ("run", "--out", str(tmp_path / "out"))):
+        done = offrecord(*verb, str(file), code=2)
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+    file.write_text(
+        file.read_text().replace(design, "contrasts: ['alignment:baseline']\nruns: 1")
+    )
+    offrecord("plan", str(file))
+
+
+def test_a_declared_contrast_may_wait_for_its_runs(tmp_path: Path) -> None:
+    out, file = tmp_path / "study", tmp_path / "study.yaml"
+    file.write_text(
+        "models: [simulated/paper]\nscenarios: [promotion]\nruns: 1\nrounds: 1\n"
+        "conditions: [baseline, alignment-future]\n"
+        "contrasts: ['alignment-future:baseline']\n",
+        encoding="utf-8",
+    )
+    offrecord("run", "--out", str(out), "--shard", "1/2", str(file), *QUIET)
+    offrecord("import", "inspect", str(out / "logs"), "--out", str(out))
+    early = offrecord("estimate", str(out))
+    assert "contrast alignment-future:baseline has no runs of both" in early.stdout
+    offrecord("report", str(out))
+    offrecord("run", "--out", str(out), "--shard", "2/2", *QUIET)
+    offrecord("import", "inspect", str(out / "logs"), "--out", str(out))
+    late = offrecord("estimate", str(out))
+    assert "no runs of both" not in late.stdout
+    estimates = json.loads((out / "estimates.json").read_bytes())
+    assert estimates["contrasts_to_come"] == []
+    assert {row["contrast"] for row in estimates["contrasts"]} == {
+        "alignment-future:baseline"
+    }
+
+
+def test_a_study_is_read_without_its_scenario_s_folder(tmp_path: Path) -> None:
+    here, out = tmp_path / "mine", tmp_path / "study"
+    offrecord("scenarios", "new", str(here))
+    offrecord(
+        *("run", "--scenario", str(here), "--model", "simulated/split"),
+        *("--runs", "1", "--rounds", "1", "--out", str(out), *QUIET),
+    )
+    here.rename(tmp_path / "elsewhere")
+    for verb in (("estimate",), ("report",), ("audit", "--max-divergence", "100")):
+        done = offrecord(*verb[:1], str(out), *verb[1:])
+        assert "partial" not in done.stdout + done.stderr
+
+
+def test_a_replay_takes_no_size_of_its_own(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    run_small(source, "--model", "simulated/paper", "--runs", "1")
+    call = ("run", "--on", str(source), "--model", "simulated/split", "--out")
+    for words in (
+        ("--rounds", "1"),
+        ("--runs", "3"),
+        ("--factor", "label_order=stated,reversed"),
+    ):
+        out = tmp_path / "replay"
+        done = offrecord(*call, str(out), *words, *QUIET, code=2)
+        assert "leave" in done.stderr
+        assert not out.exists()
+    offrecord(*call, str(out), "--rounds", "2", *QUIET)  # as its source has
+
+
+def test_simulated_agents_answer_the_paper_s_protocol(tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    run_small(out, "--model", "simulated/paper", "--protocol", "paper", "--runs", "1")
+    study = load_study(out)
+    assert study.ended_runs == 1
+    assert set(study.surveys["status"]) == {"ok"}
+
+
+def test_a_key_in_a_text_that_is_sent_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-test-" + 24 * "a"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    text = tmp_path / "told.md"
+    text.write_text(f"---\nversion: 1\n---\n\n## text\n\nUse {key} here.\n")
+    here = tmp_path / "mine"
+    offrecord("scenarios", "new", str(here))
+    scenario = here / "scenario.md"
+    scenario.write_text(scenario.read_text() + f"\n<!-- {key} -->\n")
+    for words in (
+        ("--scenario", "promotion", "--factor", f"intervention={text}"),
+        ("--scenario", str(here)),
+    ):
+        done = offrecord(
+            *("run", "--model", "simulated/paper", *words),
+            *("--out", str(tmp_path / "out"), *QUIET),
+            code=2,
+        )
+        assert "secret" in done.stderr
+        assert key not in done.stderr + done.stdout
+    assert not (tmp_path / "out").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,39 @@ def test_what_cannot_be_measured_is_said_and_the_rest_is(messy: Path) -> None:
     table = pl.read_parquet(messy / "measures/entailment.parquet")
     assert table.height == 12 * 4
     assert table["reason"].str.starts_with("not measured").all()
+
+
+def test_a_parse_that_lost_or_doubled_rows_is_made_anew(
+    messy: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(messy, study)
+    whole = load_study(study)
+    parsed = {"stances": whole.stances, "surveys": whole.surveys}
+    for name, table in parsed.items():
+        for broken in (pl.concat([table, table]), table.head(20), table.reverse()):
+            broken.write_parquet(study / f"measures/{name}.parquet")
+            again = load_study(study)
+            made = {"stances": again.stances, "surveys": again.surveys}
+            assert made[name].equals(table)
+
+
+@pytest.mark.parametrize("file", ["attribution-lexical", "markers", "survey-items"])
+def test_a_measure_that_stands_twice_is_refused(
+    file: str, messy: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(messy, study)
+    measure_study(load_study(study), ["survey", "attribution", "markers"], Means())
+    path = study / f"measures/{file}.parquet"
+    table = pl.read_parquet(path)
+    pl.concat([table, table.tail(1)]).write_parquet(path)
+    for words in (("estimate", str(study)), ("export", "csv", str(study), "--out")):
+        out = [str(tmp_path / "out")] if words[0] == "export" else []
+        done = offrecord(*words, *out, code=2)
+        assert "two rows for one value; measure it again" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert not list(tmp_path.glob("out/*.csv"))
 
 
 def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -30,6 +30,27 @@ def first_line(error: BaseException) -> str:
     """The first line of an error, or else its name."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def split_contrast(
+    text: str, levels: Mapping[str, Collection[str]]
+) -> tuple[str, str, str] | None:
+    """The column and the two levels that `A:B` names; ids may hold colons.
+
+    Args:
+        text: `A:B`.
+        levels: The levels of each column.
+
+    Returns:
+        None where no column has both.
+    """
+    parts = text.split(":")
+    for place in range(1, len(parts)):
+        a, b = ":".join(parts[:place]), ":".join(parts[place:])
+        for name, known in levels.items():
+            if a != b and a in known and b in known:
+                return name, a, b
+    return None
 
 
 class Kind(StrEnum):

@@ -23,7 +23,7 @@ from offrecord.estimates.plain import plain
 from offrecord.estimates.pressed import pressed_rows
 from offrecord.estimating.card import target_pairs
 from offrecord.records import OffrecordError
-from offrecord.runner.resolve import planned_runs
+from offrecord.runner.resolve import planned_of
 from offrecord.study import Study, load_study
 from offrecord.transcript.folder import DESIGN_FILE
 
@@ -139,7 +139,7 @@ def _shortfall(study: Study) -> str:
     ended = study.ended_runs
     if not (study.path / DESIGN_FILE).is_file():
         return "" if ended else "no run has ended"
-    planned = planned_runs(study.design)
+    planned = planned_of(study)
     if ended >= planned:
         return ""
     return f"{planned - ended} of {planned} designed runs have not ended"

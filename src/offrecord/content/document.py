@@ -201,6 +201,7 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
 class _Loader(yaml.SafeLoader):
     """Plain values only, each written once where it stands.
 
+    PyYAML reads 010 as 8 and 1:30 as 90, as YAML 1.1 has it: here these are texts.
     PyYAML takes the last of two equal keys, and copies what an alias names without
     end: a few lines of aliases stand for more values than a machine can hold.
     """
@@ -234,6 +235,16 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, Hashable):
                 keys.add(key)
         return super().construct_mapping(node, deep)
+
+
+_INTEGER: Final = "tag:yaml.org,2002:int"
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, rule) for tag, rule in rules if tag != _INTEGER]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    _INTEGER, re.compile(r"[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789")
+)
 
 
 def _sections(path: Path, body: str) -> dict[str, str]:

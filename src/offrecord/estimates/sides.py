@@ -13,7 +13,7 @@ from offrecord.estimates.groups import CONTEXT, Turns, matching, turns_of
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.rates import Ids
 from offrecord.measures.pairs import CELL, factor_names
-from offrecord.records import Kind, OffrecordError
+from offrecord.records import Kind, OffrecordError, split_contrast
 
 
 class Contrast(NamedTuple):
@@ -49,7 +49,7 @@ class Sides(NamedTuple):
 
 
 def parse_contrast(pairs: pl.DataFrame, text: str) -> Contrast:
-    """Find the colon that leaves two levels of one column; ids may hold colons.
+    """The two levels of one column that a contrast compares.
 
     Args:
         pairs: Rows as `stance_pairs` gives them.
@@ -58,14 +58,10 @@ def parse_contrast(pairs: pl.DataFrame, text: str) -> Contrast:
     Raises:
         OffrecordError: If no column has both as levels.
     """
-    columns = [name for name in CELL if name != "factors"] + factor_names(pairs)
-    levels = {name: set(pairs[name].drop_nulls()) for name in columns}
-    parts = text.split(":")
-    for place in range(1, len(parts)):
-        a, b = ":".join(parts[:place]), ":".join(parts[place:])
-        for name in columns:
-            if a != b and {a, b} <= levels[name]:
-                return Contrast(text, name, a, b)
+    levels = contrast_levels(pairs)
+    found = split_contrast(text, levels)
+    if found:
+        return Contrast(text, *found)
     known = "; ".join(
         f"{name}: {', '.join(sorted(found))}"
         for name, found in levels.items()
@@ -75,6 +71,12 @@ def parse_contrast(pairs: pl.DataFrame, text: str) -> Contrast:
         f"--contrast {text}: needs A:B, two levels of one column "
         f"({known or 'no column of this study has two'})"
     )
+
+
+def contrast_levels(pairs: pl.DataFrame) -> dict[str, set[str]]:
+    """The levels of every column that contrasts can be of."""
+    columns = [name for name in CELL if name != "factors"] + factor_names(pairs)
+    return {name: set(pairs[name].drop_nulls()) for name in columns}
 
 
 def with_baseline(

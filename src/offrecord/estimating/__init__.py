@@ -19,13 +19,10 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.channel_gap import channel_gap_rows
-from offrecord.estimates.contrasts import contrast_rows
-from offrecord.estimates.groups import CONTEXT
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.hierarchical import hierarchical_rows
 from offrecord.estimates.noninferiority import noninferiority_rows
 from offrecord.estimates.plain import plain
-from offrecord.estimates.replayed import HISTORY, replay_contrast_rows
 from offrecord.estimates.rows import (
     floor_rows,
     heterogeneity_rows,
@@ -36,6 +33,7 @@ from offrecord.estimates.rows import (
 )
 from offrecord.estimates.scopes import Scope
 from offrecord.estimates.table import DEFAULT_BY, estimate_table
+from offrecord.estimating.contrasts import contrast_estimates
 from offrecord.estimating.described import missing_rows
 from offrecord.estimating.measured import (
     agreement_estimates,
@@ -47,11 +45,9 @@ from offrecord.estimating.views import split_dicts, study_views
 from offrecord.measures.awareness import AWARENESS_FILE, aware_flags
 from offrecord.measures.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import draws_of, stance_draws
-from offrecord.measures.pairs import factor_names
 from offrecord.measuring.stored import stored_measures
 from offrecord.records import OffrecordError
 from offrecord.study import Study, load_study
-from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.measured import measured
 from offrecord.transcript.store import (
     STUDY_FILE,
@@ -112,15 +108,7 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
     within = [key for key in by if key not in {"round"}]
     surveys = cache(lambda scope: list(survey_estimates(study, pairs, ["kind"], scope)))
     return {
-        "version": version("offrecord"),
-        "by": by,
-        "scope": str(wanted.scope),
-        "seed": wanted.seed,
-        "runs": study.ended_runs,
-        "without_aware": wanted.without_aware,
-        "pairs_left_out": study.pairs.height - pairs.height,
-        "note": unlike_partners(pairs),
-        "measured": study.facts.get("measured", {}),
+        **_head(study, pairs, wanted, by),
         "rates": estimate_table(pairs, by),
         "split": list(split_dicts(pairs, by, wanted.scope)),
         "gap": channel_gap_rows(pairs, by, rng),
@@ -134,7 +122,7 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
         ),
         "ranks": rank_rows(pairs, within),
         "scenarios": scenario_rows(pairs, within),
-        "contrasts": _contrasts(study, pairs, wanted, rng),
+        **contrast_estimates(study, pairs, wanted.contrasts, by, wanted.margin, rng),
         "against": _against(pairs, wanted),
         "surveys": surveys(wanted.scope),
         "texts": list(text_estimates(study, pairs, within, wanted.scope)),
@@ -145,6 +133,23 @@ def estimate_study(study: Study, wanted: Wanted) -> dict[str, Any]:
             if wanted.views
             else {}
         ),
+    }
+
+
+def _head(
+    study: Study, pairs: pl.DataFrame, wanted: Wanted, by: list[str]
+) -> dict[str, Any]:
+    """What was asked for, and of what."""
+    return {
+        "version": version("offrecord"),
+        "by": by,
+        "scope": str(wanted.scope),
+        "seed": wanted.seed,
+        "runs": study.ended_runs,
+        "without_aware": wanted.without_aware,
+        "pairs_left_out": study.pairs.height - pairs.height,
+        "note": unlike_partners(pairs),
+        "measured": study.facts.get("measured", {}),
     }
 
 
@@ -224,31 +229,3 @@ def _against(pairs: pl.DataFrame, wanted: Wanted) -> Rows:
     old = load_study(wanted.against).pairs
     by = [key for key in wanted.by if key != "model"]
     return noninferiority_rows(pairs, old, by, wanted.margin)
-
-
-def _contrasts(
-    study: Study, pairs: pl.DataFrame, wanted: Wanted, rng: np.random.Generator
-) -> Rows:
-    declared: tuple[str, ...] = ()
-    if (study.path / DESIGN_FILE).is_file():
-        declared = study.design.contrasts
-    asked = tuple(dict.fromkeys((*declared, *wanted.contrasts)))
-    if not asked:
-        return []
-    by = [key for key in wanted.by if key not in CONTEXT]
-    rows = contrast_rows(
-        pairs,
-        [contrast for contrast in asked if contrast not in declared],
-        by,
-        rng,
-        primary=declared,
-        margin=wanted.margin,
-    )
-    if HISTORY in factor_names(pairs):
-        repeats = study.transcript.select("run", "repeat").unique()
-        for contrast in asked:
-            try:
-                rows += replay_contrast_rows(pairs, repeats, contrast, by, rng)
-            except OffrecordError:
-                continue  # no two of its levels answered the same histories
-    return rows

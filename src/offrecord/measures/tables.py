@@ -157,7 +157,12 @@ def measure_stances(study: Path, transcript: pl.DataFrame) -> pl.DataFrame:
         study: The study's folder.
         transcript: Its rows.
     """
-    stored = _stored(study / STANCES_FILE, STANCE_SCHEMA, stance_version(transcript))
+    stored = _stored(
+        study / STANCES_FILE,
+        STANCE_SCHEMA,
+        stance_version(transcript),
+        _keys(transcript, Form.UTTERANCE),
+    )
     if stored is None:
         stored = stance_table(transcript)
         write_table(study / STANCES_FILE, stored)
@@ -179,7 +184,8 @@ def measure_surveys(
     """
     instruments = facts.get("instruments", {})
     version = survey_version(transcript, instruments)
-    stored = _stored(study / SURVEYS_FILE, SURVEY_SCHEMA, version)
+    keys = _keys(transcript, Form.SURVEY)
+    stored = _stored(study / SURVEYS_FILE, SURVEY_SCHEMA, version, keys)
     if stored is None:
         stored = survey_table(transcript, instruments)
         write_table(study / SURVEYS_FILE, stored)
@@ -214,10 +220,16 @@ def _of_form(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
     return transcript.select(columns).filter(pl.col("form") == form)
 
 
-def _stored(path: Path, schema: Mapping[str, Any], version: str) -> pl.DataFrame | None:
-    """A stored table, if it is of these replies and of this parser.
+def _keys(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
+    return transcript.select(ROW_KEY).filter(pl.col("form") == form)
 
-    A table that cannot be read is made again: it is derived.
+
+def _stored(
+    path: Path, schema: Mapping[str, Any], version: str, keys: pl.DataFrame
+) -> pl.DataFrame | None:
+    """A stored table, if it has these replies, each once, parsed by this parser.
+
+    A table that cannot be read, or lost or doubled a row, is made again: it is derived.
     """
     if not path.exists():
         return None
@@ -227,4 +239,4 @@ def _stored(path: Path, schema: Mapping[str, Any], version: str) -> pl.DataFrame
         return None
     if table.schema != pl.Schema(schema) or not (table["version"] == version).all():
         return None
-    return table
+    return table if table.select(ROW_KEY).equals(keys) else None

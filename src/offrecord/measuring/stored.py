@@ -23,6 +23,7 @@ from offrecord.measures.entailment import ENTAILMENT_SCHEMA
 from offrecord.measures.entailment_judge import JUDGED_SCHEMA
 from offrecord.measures.lexical import LEXICAL_FILE, LEXICAL_SCHEMA
 from offrecord.measures.markers import MARKERS_FILE, MARKERS_SCHEMA
+from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.second_coder import CODER_SCHEMA
 from offrecord.measures.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
 from offrecord.measures.survey_gap import (
@@ -36,6 +37,7 @@ from offrecord.measuring.coding import CODER_FILE
 from offrecord.records import OffrecordError, first_line
 from offrecord.study import Study
 from offrecord.transcript.reading import read_table
+from offrecord.transcript.schema import ROW_KEY
 
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
@@ -55,6 +57,18 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 """Every table of measures, by its file in a study."""
 
 
+_ANSWER: Final = ("run", "agent", "turn", "channel")
+_KEYS: Final = {
+    ITEM_GAPS_FILE: (*_ANSWER, "item"),
+    CATEGORY_GAPS_FILE: (*_ANSWER, "category"),
+}
+_NAMING: Final = {
+    *(*ROW_KEY, *PAIR_KEY),
+    *("source", "judge", "coder", "model", "variant"),
+}
+"""What names a row, in any other table that has it."""
+
+
 def stored_measures(
     study: Study, file: str, columns: Sequence[str] | None = None
 ) -> pl.DataFrame | None:
@@ -72,9 +86,15 @@ def stored_measures(
     if not path.is_file():
         return None
     schema = SCHEMAS[file]
-    wanted = {name: schema[name] for name in columns or schema}
-    table = read_table(path, list(wanted), again="measure it again")
+    wanted = list(columns or schema)
+    key = _KEYS.get(file) or [name for name in schema if name in _NAMING]
+    both = list(dict.fromkeys([*wanted, *key]))
+    table = read_table(path, both, again="measure it again")
     try:
-        return table.cast(pl.Schema(wanted))
+        table = table.cast(pl.Schema({name: schema[name] for name in both}))
     except pl.exceptions.PolarsError as error:
         raise OffrecordError(f"{path}: {first_line(error)}; measure it again") from None
+    # By hashes: the keys themselves, of all answers of a large study, fill the memory.
+    if table.select(key).hash_rows().n_unique() < table.height:
+        raise OffrecordError(f"{path}: two rows for one value; measure it again")
+    return table.select(wanted)

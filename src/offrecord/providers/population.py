@@ -157,7 +157,9 @@ class Population:
                 f"simulated agents do not answer the form {stamp.form}"
             )
         if prompt is not None:
-            _read(prompt, frame)
+            # A survey is about items; not every protocol names the labels in it.
+            utterance = stamp.form == Form.UTTERANCE
+            _read(prompt, frame.labels if utterance else frame.items)
         run = stamp.run  # a hash, so once
         state = self._state(stamp, frame, run)
         rng = _generator(
@@ -274,9 +276,9 @@ def _turn_draws(seed: int, run: str, agent: str, turn: int) -> tuple[float, floa
     return rng.random(), rng.random()
 
 
-def _read(prompt: Sequence[tuple[str, str]], frame: Frame) -> None:
+def _read(prompt: Sequence[tuple[str, str]], names: Sequence[str]) -> None:
     texts = [text for _, text in reversed(prompt)]  # the request itself stands last
-    for needed in (*frame.labels, *frame.items):
+    for needed in names:
         if not any(needed in text for text in texts):
             raise OffrecordError(
                 f"the prompt does not name '{needed}', so it cannot be answered"

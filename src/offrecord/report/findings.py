@@ -154,6 +154,10 @@ def _remarks(estimates: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"Without {estimates['pairs_left_out']} pairs that show awareness."
         )
+    lines += [
+        f"Note: the declared contrast {contrast} has no runs of both levels yet."
+        for contrast in estimates["contrasts_to_come"]
+    ]
     flags = dict.fromkeys(flag for row in estimates["missing"] for flag in row["flags"])
     lines += [f"Flag: {flag}" for flag in list(flags)[:6]]
     if len(flags) > 6:

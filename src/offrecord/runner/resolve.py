@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, cases, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
@@ -77,7 +78,14 @@ def design_over(
     if on:
         # A replay has its source's rounds, one run of each and no surveys.
         facts = load_study(on).facts
-        flags = {**flags, "rounds": facts.get("rounds"), "runs": 1}
+        own = {"rounds": facts.get("rounds"), "runs": 1}
+        for name, value in {**fields, **flags}.items():
+            if (name in own and value != own[name]) or (name == "factors" and value):
+                raise OffrecordError(
+                    f"--on: a replay has the rounds of {on}, one run of each of its "
+                    f"runs, and no factors of its own: leave {name} out"
+                )
+        flags = {**flags, **own}
     return _checked(new_design(fields, flags))
 
 
@@ -85,6 +93,10 @@ def _checked(design: Design) -> Design:
     """A design whose recorded options are as harmless as those given after `--`."""
     refuse_secrets(design.options)
     refuse_secret("the design", write_design(design))
+    if not design.on:
+        for path in content_files(design):
+            refuse_secret(str(path), path.read_text(encoding="utf-8", errors="replace"))
+        check_contrasts(design)
     _, operating = split_options(design.options)
     if operating:
         raise OffrecordError(
@@ -106,9 +118,13 @@ def planned_runs(design: Design) -> int:
 
 def planned_of(study: Study) -> int:
     """How many runs a study is to hold: by its design, or else all that were begun."""
-    if (study.path / DESIGN_FILE).is_file():
+    begun = study.transcript["run"].n_unique()
+    if not (study.path / DESIGN_FILE).is_file():
+        return begun
+    try:
         return planned_runs(study.design)
-    return study.transcript["run"].n_unique()
+    except OffrecordError:  # its scenarios are elsewhere by now: what was then planned
+        return int(study.facts.get("planned", begun))
 
 
 def announcement(design: Design, out: Path | None, planned: int) -> str:

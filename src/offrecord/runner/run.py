@@ -82,7 +82,7 @@ def _run_alone(
         planned = planned_runs(design)
         refuse_lost_logs(out)
         begun = (out / DESIGN_FILE).exists()
-        facts = save_design(out, design, content_of(design))
+        facts = save_design(out, design, content_of(design), planned)
         click.echo(announcement(design, out, planned), err=True)
         logs = out / LOGS_FOLDER
         code = eval_set(

@@ -179,7 +179,7 @@ def import_logs(source: str, out: Path) -> Study:
     with locked(out):
         design = known_design(out, root)
         assert design is not None
-        facts = save_design(out, design, shard_content(designs))
+        facts = save_design(out, design, shard_content(designs), len(planned(design)))
         if root != local_root(str(out / LOGS_FOLDER)):
             write_json(out / STUDY_FILE, {**facts, ROOT_KEY: root})
         return land(out, imported)

@@ -19,6 +19,7 @@ MOST_ROUNDS: Final = 1000
 """Rounds of a run, in a design and in an import alike."""
 
 _Count = Annotated[int, Field(ge=0, lt=2**31)]
+_Sum = Annotated[float, Field(ge=0, lt=2**63, allow_inf_nan=False)]
 _Name = Annotated[str, Field(max_length=300)]
 _Names = Annotated[list[_Name], Field(max_length=10_000)]
 
@@ -55,6 +56,8 @@ class _Facts(_Read):
     instruments: dict[str, _Instrument] = {}
     left_out: list[str] = []
     measured: dict[str, Any] = {}
+    planned: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    usage: dict[str, dict[str, _Sum | None]] = {}
 
 
 def fault_of(facts: Mapping[str, Any]) -> str | None:

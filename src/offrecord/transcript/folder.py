@@ -70,7 +70,10 @@ def existing_design(study: Path) -> Design | None:
 
 
 def save_design(
-    study: Path, design: Design, content: Mapping[str, str]
+    study: Path,
+    design: Design,
+    content: Mapping[str, str],
+    planned: int | None = None,
 ) -> dict[str, Any]:
     """Write a study's design, and check that its content is what it was.
 
@@ -78,6 +81,7 @@ def save_design(
         study: The study's folder, made where it is absent.
         design: The design, new or grown.
         content: What its content is, name to `id@version:hash`.
+        planned: How many runs it has, where the study is whole.
 
     Returns:
         The study's facts (study.json).
@@ -106,6 +110,8 @@ def save_design(
         "inspect_ai": version("inspect-ai"),
     }
     facts["rounds"] = design.rounds
+    if planned is not None:  # for where its scenarios' folders are no longer there
+        facts["planned"] = planned
     write_text(study / DESIGN_FILE, write_design(design))
     write_study_json(study, facts)
     open_folder(study)

@@ -1,0 +1,61 @@
+"""What a design names, looked at before the first call: its files and contrasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from offrecord.protocol.design import Design, cases
+from offrecord.protocol.factors import INTERVENTION
+from offrecord.records import OffrecordError, Role, split_contrast
+from offrecord.scenarios.load import builtin_ids, load_scenario, scenario_folder
+
+
+def content_files(design: Design) -> Iterator[Path]:
+    """The user's files whose text a design sends: scenarios and interventions.
+
+    Raises:
+        OffrecordError: If a scenario has no folder.
+    """
+    for name in design.scenarios:
+        if name not in builtin_ids():
+            folder = scenario_folder(name)
+            yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
+    for level in design.factors.get(INTERVENTION, ()):
+        if Path(level).is_file():
+            yield Path(level)
+
+
+def check_contrasts(design: Design) -> None:
+    """Refuse a declared contrast of what the design will not have.
+
+    Raises:
+        OffrecordError: If no column has both of its levels.
+    """
+    levels: dict[str, set[str]] = {
+        "model": set(design.models),
+        "partner": {design.roles.get(Role.PARTNER, model) for model in design.models},
+        "protocol": {design.protocol},
+        **{name: {*values} for name, values in design.factors.items()},
+    }
+    for text in design.contrasts:
+        for case in cases(design):
+            scenario = load_scenario(case.scenario)
+            condition = scenario.conditions[case.condition]
+            for name, level in {
+                "scenario": scenario.id,
+                "condition": condition.id,
+                "kind": condition.kind,
+                "timing": condition.timing,
+            }.items():
+                levels.setdefault(name, set()).add(str(level))
+        if split_contrast(text, levels) is None:
+            known = "; ".join(
+                f"{name}: {', '.join(sorted(found))}"
+                for name, found in levels.items()
+                if len(found) > 1
+            )
+            raise OffrecordError(
+                f"contrasts: '{text}' needs A:B, two levels of one column of the "
+                f"design ({known or 'none has two'})"
+            )
