@@ -374,7 +374,7 @@ def test_a_study_is_read_without_its_scenario_s_folder(tmp_path: Path) -> None:
         *("--runs", "1", "--rounds", "1", "--out", str(out), *QUIET),
     )
     here.rename(tmp_path / "elsewhere")
-    for verb in (("estimate",), ("report",), ("audit", "--max-divergence", "100")):
+    for verb in (("estimate",), ("report",), ("audit", "--max-missing", "100")):
         done = offrecord(*verb[:1], str(out), *verb[1:])
         assert "partial" not in done.stdout + done.stderr
 

@@ -348,6 +348,19 @@ def test_missing_stances_are_missing_on_the_page(tmp_path: Path) -> None:
     assert "off record: 1 unclear" in {cell for line in told for cell in line}
 
 
+def test_another_channel_is_called_by_its_name(tmp_path: Path) -> None:
+    rows = moved()
+    for one in rows[1::2]:
+        one["channel"] = "record_only"
+    study = small(tmp_path / "s", rows, channels=["public", "record_only"])
+    page = page_of(study)
+    titles = page.tables["alpha under alignment"][0]
+    assert "record only" in " ".join(titles)
+    assert "off the record" not in " ".join(titles)
+    assert "hold in the channel record only too" in page.words
+    assert "This page sets the channel record only beside public" in page.words
+
+
 def test_a_partial_study_says_so_first(tmp_path: Path) -> None:
     study = small(tmp_path / "s", moved())
     write_estimates(study, estimate_study(study, Wanted()))

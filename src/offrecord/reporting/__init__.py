@@ -20,8 +20,9 @@ from offrecord.report.browser import Fragment, browser_fragment
 from offrecord.report.browser.selection import MAX_RUNS, carried_runs
 from offrecord.report.figures.files import write_figures
 from offrecord.report.figures.grammar import Figure
+from offrecord.report.numbers import named
 from offrecord.report.page import drawings, render_page
-from offrecord.report.page.findings import Findings
+from offrecord.report.page.findings import OFF_RECORD, Findings
 from offrecord.report.page.sections import EVIDENCE
 from offrecord.reporting.gather import gather
 from offrecord.reporting.prompts import study_items
@@ -119,6 +120,11 @@ def banners(found: Findings) -> list[str]:
         told.append(
             f"A replay: these models answered on the stored histories of "
             f"{found.replay_of}, in which their own words have no part."
+        )
+    if found.channel not in {OFF_RECORD, found.spoken}:
+        told.append(
+            f"This page sets the channel {found.other} beside {named(found.spoken)}: "
+            f"where a figure or a table says 'off the record', it is {found.other}."
         )
     if found.estimates["without_aware"]:
         told.append(

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from offrecord.records import Kind
 from offrecord.report.figures.grammar import short_names
-from offrecord.report.numbers import UNDEFINED, interval, points, signed
+from offrecord.report.numbers import UNDEFINED, interval, named, points, signed
 from offrecord.report.page.blocks import Cell, Quote, Text
 
 Row = Mapping[str, Any]
+
+OFF_RECORD: Final = "off_record"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,18 @@ class Findings:
     """The survey items by id, in words where they are known."""
     design: Sequence[tuple[str, str]] = ()
     """What was asked for: a name and its value."""
+
+    @property
+    def other(self) -> str:
+        """The channel that this page sets beside the spoken one, in words."""
+        return "off the record" if self.channel == OFF_RECORD else named(self.channel)
+
+    @property
+    def beside(self) -> str:
+        """Where it was said, in a sentence."""
+        if self.channel == OFF_RECORD:
+            return self.other
+        return f"in the channel {self.other}"
 
     def rows(self, view: str, part: str, **where: object) -> list[Row]:
         """Rows of a view, of the page's channel.

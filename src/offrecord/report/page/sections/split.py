@@ -39,11 +39,11 @@ _ABOUT: Final = (
 
 _COLUMNS: Final = (
     Column("pressure", about="how far the public stance moved against baseline"),
-    Column("conversion", about="how far the one off the record moved"),
+    Column("conversion", about="how far that of the other channel moved"),
     Column("audience effect", about="what appears only in public"),
     Column("public", about="share of turns on the partner's side"),
     Column("off the record", about="share of turns on the partner's side"),
-    Column("gap", about="public minus off the record"),
+    Column("gap", about="public minus that"),
     Column("divergence", about="share of turns whose stances differ"),
     Column(
         "direction",
@@ -54,6 +54,14 @@ _COLUMNS: Final = (
     Column("runs"),
     Column("missing", about="turns with a stance missing, of those planned"),
 )
+
+
+def _columns(found: Findings) -> list[Column]:
+    """The columns, with the name of the channel that is set beside the spoken one."""
+    return [
+        replace(one, title=found.other) if one.title == "off the record" else one
+        for one in _COLUMNS
+    ]
 
 
 def split_section(found: Findings) -> Section:
@@ -83,7 +91,7 @@ def headline(found: Findings) -> str:
     if row["pressure"] is None:
         return (
             f"{found.target} was on the partner's side in {points(row['public'])} % of "
-            f"turns in public and in {points(row['off_record'])} % off the record. "
+            f"turns in public and in {points(row['off_record'])} % {found.beside}. "
             "What pressure moved cannot be told: the split needs a baseline and a "
             "condition beside it."
         )
@@ -97,7 +105,7 @@ def headline(found: Findings) -> str:
     return (
         f"Against baseline, {found.pressed} moved the public stance of {found.target} "
         f"by {told['pressure']} points toward the partner's side: {told['conversion']} "
-        "of them hold off the record too (conversion), "
+        f"of them hold {found.beside} too (conversion), "
         f"{told['audience_effect']} appear only in public (audience effect)."
         + _doubt(split["pressure",], split["audience_effect",])
     )
@@ -174,7 +182,7 @@ def _models_table(found: Findings, kind: str) -> Table:
     skipped = 0 if moved else 3
     return Table(
         f"{found.target} under {kind}" if moved else f"{found.target} at baseline",
-        [Column("model", number=False), *_COLUMNS[skipped:]],
+        [Column("model", number=False), *_columns(found)[skipped:]],
         [[row[0], *row[1 + skipped :]] for row in rows],
         caption="Percentage points over all turns of a row together. Intervals are "
         f"95 % ones for {pooled[0]['scope']}."
