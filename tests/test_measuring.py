@@ -57,6 +57,15 @@ def test_damaged_and_missing_texts_are_counted_and_none_is_lost(messy: Path) -> 
     assert load_study(messy).transcript.equals(before)
 
 
+def test_a_measure_named_twice_is_taken_once_and_none_is_no_measure(
+    messy: Path,
+) -> None:
+    done = offrecord("measure", str(messy), "--measures", "markers,markers")
+    assert done.stdout.count("markers of") == 1
+    blank = offrecord("measure", str(messy), "--measures", "", code=2)
+    assert "name at least one" in blank.stderr
+
+
 def test_what_cannot_be_measured_is_said_and_the_rest_is(messy: Path) -> None:
     done = offrecord(
         *("measure", str(messy), "--measures", "entailment,markers"),

@@ -85,7 +85,10 @@ def measure(
         if not path.is_file():
             raise OffrecordError(f"--read-sheet {path}: no such file")
     check_outputs({"--write-sheet": sheet}, *coded)
-    names = [part.strip() for part in measures.split(",")] if measures else []
+    asked = [] if measures is None else [part.strip() for part in measures.split(",")]
+    if measures is not None and not any(asked):
+        raise OffrecordError("--measures: name at least one, or leave the option out")
+    names = list(dict.fromkeys(asked))
     means = Means(
         embedder=embedder,
         nli=nli,

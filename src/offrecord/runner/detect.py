@@ -58,6 +58,8 @@ def detection_lines(design: Design, wanted: Detect) -> Iterator[str]:
         )
     if not 0 <= wanted.correlation <= 1:
         raise OffrecordError("--correlation: a number from 0 to 1")
+    if wanted.scenario_sd is not None and not 0 <= wanted.scenario_sd <= 100:
+        raise OffrecordError("--scenario-sd: points from 0 to 100")
     scenarios = len({case.scenario for case in cases(design)})
     spread = (
         _pilot(wanted.pilot)
