@@ -35,14 +35,9 @@ def first_line(error: BaseException) -> str:
 def split_contrast(
     text: str, levels: Mapping[str, Collection[str]]
 ) -> tuple[str, str, str] | None:
-    """The column and the two levels that `A:B` names; ids may hold colons.
+    """The column and the two levels that `A:B` names; None where no column has both.
 
-    Args:
-        text: `A:B`.
-        levels: The levels of each column.
-
-    Returns:
-        None where no column has both.
+    Ids may hold colons. `levels` are the levels of each column.
     """
     parts = text.split(":")
     for place in range(1, len(parts)):
@@ -51,6 +46,15 @@ def split_contrast(
             if a != b and a in known and b in known:
                 return name, a, b
     return None
+
+
+def contrastable(levels: Mapping[str, Collection[str]]) -> str:
+    """The columns that a contrast can be of, with their levels; empty without any."""
+    return "; ".join(
+        f"{name}: {', '.join(sorted(found))}"
+        for name, found in levels.items()
+        if len(found) > 1
+    )
 
 
 class Kind(StrEnum):

@@ -13,7 +13,7 @@ from offrecord.estimates.groups import CONTEXT, Turns, matching, turns_of
 from offrecord.estimates.heterogeneity import unlike_partners
 from offrecord.estimates.rates import Ids
 from offrecord.measures.pairs import CELL, factor_names
-from offrecord.records import Kind, OffrecordError, split_contrast
+from offrecord.records import Kind, OffrecordError, contrastable, split_contrast
 
 
 class Contrast(NamedTuple):
@@ -62,14 +62,9 @@ def parse_contrast(pairs: pl.DataFrame, text: str) -> Contrast:
     found = split_contrast(text, levels)
     if found:
         return Contrast(text, *found)
-    known = "; ".join(
-        f"{name}: {', '.join(sorted(found))}"
-        for name, found in levels.items()
-        if len(found) > 1
-    )
     raise OffrecordError(
         f"--contrast {text}: needs A:B, two levels of one column "
-        f"({known or 'no column of this study has two'})"
+        f"({contrastable(levels) or 'no column of this study has two'})"
     )
 
 

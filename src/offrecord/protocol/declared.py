@@ -7,7 +7,7 @@ from pathlib import Path
 
 from offrecord.protocol.design import Design, cases
 from offrecord.protocol.factors import INTERVENTION
-from offrecord.records import OffrecordError, Role, split_contrast
+from offrecord.records import OffrecordError, Role, contrastable, split_contrast
 from offrecord.scenarios.load import builtin_ids, load_scenario, scenario_folder
 
 
@@ -38,24 +38,19 @@ def check_contrasts(design: Design) -> None:
         "protocol": {design.protocol},
         **{name: {*values} for name, values in design.factors.items()},
     }
+    for case in cases(design) if design.contrasts else ():
+        scenario = load_scenario(case.scenario)
+        condition = scenario.conditions[case.condition]
+        for name, level in {
+            "scenario": scenario.id,
+            "condition": condition.id,
+            "kind": condition.kind,
+            "timing": condition.timing,
+        }.items():
+            levels.setdefault(name, set()).add(str(level))
     for text in design.contrasts:
-        for case in cases(design):
-            scenario = load_scenario(case.scenario)
-            condition = scenario.conditions[case.condition]
-            for name, level in {
-                "scenario": scenario.id,
-                "condition": condition.id,
-                "kind": condition.kind,
-                "timing": condition.timing,
-            }.items():
-                levels.setdefault(name, set()).add(str(level))
         if split_contrast(text, levels) is None:
-            known = "; ".join(
-                f"{name}: {', '.join(sorted(found))}"
-                for name, found in levels.items()
-                if len(found) > 1
-            )
             raise OffrecordError(
                 f"contrasts: '{text}' needs A:B, two levels of one column of the "
-                f"design ({known or 'none has two'})"
+                f"design ({contrastable(levels) or 'none has two'})"
             )
