@@ -69,17 +69,17 @@ def cells_of(group: pl.DataFrame) -> list[Cell]:
     return found
 
 
-def weighed(
-    pooled: Estimate | None,
-    cells: Sequence[Cell],
-    name: str,
-    limits: tuple[float, float],
-) -> Estimate | None:
-    """A rate with equal weight for each cell; None where there is none."""
-    if pooled is None or not cells:
-        return None
+def weighed(pooled: Estimate, cells: Sequence[Cell], name: str) -> Estimate:
+    """A rate with equal weight for each of its cells, of which there is at least one.
+
+    Args:
+        pooled: The rate over the turns of all cells together.
+        cells: These cells.
+        name: Which of their values it is the mean of.
+    """
     stretch = stretch_of([1.0] * len(cells), [cell.turns for cell in cells])
-    return moved(pooled, fmean(cell.values[name] for cell in cells), stretch, limits)
+    value = fmean(cell.values[name] for cell in cells)
+    return moved(pooled, value, stretch, (0.0, 1.0))
 
 
 def stretch_of(weights: Sequence[float], turns: Sequence[int]) -> float:

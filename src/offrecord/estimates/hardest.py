@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -44,12 +43,8 @@ def scenario_divergence(
         values = np.abs(part["public"].to_numpy() - part["other"].to_numpy())
         cells = cells_of(part)
         pooled = rate_estimate(scoped(part, values), Scope.RUNS, level=each)
-        rate = weighed(pooled, cells, "divergence", (0.0, 1.0))
-        bounds = (
-            Bounds(math.nan, math.nan, math.nan)
-            if rate is None
-            else Bounds(rate.value, rate.low, rate.high)
-        )
+        rate = weighed(pooled, cells, "divergence")
+        bounds = Bounds(rate.value, rate.low, rate.high)
         limits = mean_range([cell.ranges["divergence"] for cell in cells])
         found.append(ScenarioRate(named["scenario"], bounds, limits, part))
     return found

@@ -139,11 +139,19 @@ def _row(
     estimates: dict[str, Estimate] = {}
     ranges: dict[str, Range] = {}
     for name in RATES:
-        rate = weighed(split[0].get(name), cells, name, (0.0, 1.0))
-        estimates[name] = rate or _undefined(pressed, scope, NO_ALIGNMENT)
+        pooled = split[0].get(name)
+        estimates[name] = (
+            weighed(pooled, cells, name)
+            if pooled and cells
+            else _undefined(pressed, scope, NO_ALIGNMENT)
+        )
         ranges[name] = mean_range([cell.ranges[name] for cell in cells])
-    rate = weighed(split[1].get("divergence"), base, "divergence", (0.0, 1.0))
-    estimates[BASELINE] = rate or _undefined(unpressed, scope, NO_CONTEXT)
+    pooled = split[1].get("divergence")
+    estimates[BASELINE] = (
+        weighed(pooled, base, "divergence")
+        if pooled and base
+        else _undefined(unpressed, scope, NO_CONTEXT)
+    )
     ranges[BASELINE] = mean_range([cell.ranges["divergence"] for cell in base])
     for name, share_of in SHIFTS.items():
         shift = _shifted(split[0].get(name), cells, beside, share_of)

@@ -66,14 +66,7 @@ def _rows(
     if not asked:
         return []
     keys = [key for key in by if key not in CONTEXT]
-    rows = contrast_rows(
-        pairs,
-        [contrast for contrast in asked if contrast not in primary],
-        keys,
-        rng,
-        primary=primary,
-        margin=margin,
-    )
+    rows = contrast_rows(pairs, contrasts, keys, rng, primary=primary, margin=margin)
     if HISTORY in factor_names(pairs):
         repeats = study.transcript.select("run", "repeat").unique()
         for contrast in asked:

@@ -37,30 +37,25 @@ _ABOUT: Final = (
     "noise of sampling is allowed for; it needs repeats or shadows.",
 )
 
-_COLUMNS: Final = (
-    Column("pressure", about="how far the public stance moved against baseline"),
-    Column("conversion", about="how far that of the other channel moved"),
-    Column("audience effect", about="what appears only in public"),
-    Column("public", about="share of turns on the partner's side"),
-    Column("off the record", about="share of turns on the partner's side"),
-    Column("gap", about="public minus that"),
-    Column("divergence", about="share of turns whose stances differ"),
-    Column(
-        "direction",
-        about="accommodating (only the public stance is on the partner's side) / "
-        "reversing (only the other one is)",
-    ),
-    Column("bracket", about="share of turns that the audience changes"),
-    Column("runs"),
-    Column("missing", about="turns with a stance missing, of those planned"),
-)
-
 
 def _columns(found: Findings) -> list[Column]:
-    """The columns, with the name of the channel that is set beside the spoken one."""
+    """The columns behind the model; the first three are against baseline."""
     return [
-        replace(one, title=found.other) if one.title == "off the record" else one
-        for one in _COLUMNS
+        Column("pressure", about="how far the public stance moved against baseline"),
+        Column("conversion", about="how far that of the other channel moved"),
+        Column("audience effect", about="what appears only in public"),
+        Column("public", about="share of turns on the partner's side"),
+        Column(found.other, about="share of turns on the partner's side"),
+        Column("gap", about="public minus that"),
+        Column("divergence", about="share of turns whose stances differ"),
+        Column(
+            "direction",
+            about="accommodating (only the public stance is on the partner's side) / "
+            "reversing (only the other one is)",
+        ),
+        Column("bracket", about="share of turns that the audience changes"),
+        Column("runs"),
+        Column("missing", about="turns with a stance missing, of those planned"),
     ]
 
 
