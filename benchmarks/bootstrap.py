@@ -17,9 +17,9 @@ from typing import Final
 import numpy as np
 
 from benchmarks import Figure
-from offrecord.estimates.bootstrap import DRAWS, bootstrap_means
-from offrecord.estimates.rates import Values
-from offrecord.estimates.variance import Sample, Totals, totals
+from offrecord.estimates.arrays.bootstrap import DRAWS, bootstrap_means
+from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.variance import Sample, Totals, totals
 
 GROUPS: Final = 40
 CELLS: Final = 3

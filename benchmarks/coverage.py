@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks import Figure
-from offrecord.estimates.intervals import Method, rate_limits, wilson
-from offrecord.estimates.variance import Totals
+from offrecord.estimates.arrays.intervals import Method, rate_limits, wilson
+from offrecord.estimates.arrays.variance import Totals
 
 TURNS: Final = 5
 DRAWS: Final = 10_000

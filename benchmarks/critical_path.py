@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 
 from benchmarks import Figure, run_against
 from benchmarks.serial import serial_seconds
-from offrecord.study import load_study
+from offrecord.measures.parsed import pairs_of
+from offrecord.transcript.record import open_record
 from tests.fake_server import FakeServer
 
 LATENCY: Final = 0.5  # seconds
@@ -95,7 +96,7 @@ def _hold(runs: int) -> Held:
         if len(server.bodies) != runs * CALLS:
             raise RuntimeError(f"{len(server.bodies)} calls instead of {runs * CALLS}")
         at_once = server.open_at_once
-        pairs = load_study(out).pairs.drop_nulls(["public", "other"]).height
+        pairs = pairs_of(open_record(out)).drop_nulls(["left", "right"]).height
         serial = serial_seconds(server.url, server.bodies[:CALLS])
     return Held(first - begun, last - first, ended - last, pairs, at_once, serial)
 

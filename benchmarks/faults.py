@@ -14,7 +14,7 @@ from typing import Final
 
 from benchmarks import Figure, run_against
 from offrecord.records import Form, Status
-from offrecord.study import load_study
+from offrecord.transcript.record import open_record
 from tests.fake_server import FakeServer
 from tests.faulty import Faulty
 
@@ -35,7 +35,7 @@ def _at(rate: float, seed: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "study"
         _hold(faulty, out)
-        rows = load_study(out).transcript
+        rows = open_record(out).transcript
     good = [reply for reply in faulty.sent if reply.fault is None]
     whole = Counter(rows.select("prompt_hash", "text", "status").rows())
     kept = sum(whole[r.prompt, r.text, str(Status.OK)] > 0 for r in good)

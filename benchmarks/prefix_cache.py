@@ -31,7 +31,7 @@ from offrecord.providers.llamacpp import LlamaCppAPI
 from offrecord.providers.weights import cached_file, known_model
 from offrecord.records import STAMP_KEY, Cell, Form, Kind, Stamp, Timing
 from offrecord.runner.costs import cached_share
-from offrecord.study import load_study
+from offrecord.transcript.record import open_record
 from tests.prefix_server import PrefixServer
 
 MODEL = "smollm2-135m"
@@ -168,7 +168,7 @@ def _held(step: int, minimum: int) -> tuple[float, float]:
             *("--out", str(out), "--scenario", "promotion", "--runs", "1"),
             *("--condition", "alignment-future", "--", "--display", "none"),
         )
-        share = cached_share(load_study(out).usage[model]) or 0
+        share = cached_share(open_record(out).usage[model]) or 0
     return share, server.sent[-1] - server.received[0]
 
 

@@ -27,8 +27,9 @@ import polars as pl
 from benchmarks import Figure
 from benchmarks.nominal import expected_coverage
 from offrecord.content import data_folder, read_document
+from offrecord.measures.parsed import pairs_of
 from offrecord.measures.tables import stance_table
-from offrecord.study import load_study
+from offrecord.transcript.record import open_record
 from tests.simulation import Recovered, Simulation
 
 SEEDS: Final = 20
@@ -84,7 +85,7 @@ def _through_inspect(
         seconds = time.monotonic() - start
         if done.returncode:
             raise RuntimeError(f"{done.stdout}\n{done.stderr}")
-        pairs = load_study(out).pairs
+        pairs = pairs_of(open_record(out))
     key = ["run", "agent", "round"]
     value = [*key, "public", "other"]
     same = pairs.select(value).sort(key).equals(expected.select(value).sort(key))

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import Figure
-from offrecord.study import land, load_study
+from offrecord.measures.parsed import write_parsed
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import open_record
 from tests.chromium import running_chromium, watched, why_no_browser
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def run() -> list[Figure]:
         return [Figure("report of published runs", "skipped: no ../shared/llmagora")]
     if reason := why_no_browser():
         return [Figure("report of published runs", f"skipped: {reason}")]
-    from offrecord.reporting import Report, report_study
+    from offrecord.report.write import Report, report_study
 
     with tempfile.TemporaryDirectory() as folder:
-        land(Path(folder) / "study", import_llmagora(SOURCE, "bench"))
-        study = load_study(Path(folder) / "study")
+        write_parsed(Path(folder) / "study", import_llmagora(SOURCE, "bench"))
+        study = open_record(Path(folder) / "study")
         start = time.perf_counter()
         page, *_ = report_study(study, Report())
         written = time.perf_counter() - start

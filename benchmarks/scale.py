@@ -161,7 +161,7 @@ def _rows(script: Script, debate: Debate) -> Iterator[dict[str, Any]]:
             "agent_model": cell.model,
             "role": str(frame.role),
             "side": frame.side,
-            "partner_side": frame.partner_side,
+            "pressed_side": frame.pressed_side,
             "labels": list(frame.labels),
             "channel": stamp.channel,
             "audience": list(request.channel.audience),
@@ -210,7 +210,7 @@ def _repeated(held: pl.DataFrame, copies: int) -> pl.DataFrame:
 
 def landed(root: Path, size: int) -> Callable[[], object]:
     """The end of every import: write the table, parse stances and surveys."""
-    from offrecord.study import land
+    from offrecord.measures.parsed import write_parsed
     from offrecord.transcript.store import Imported
 
     held = pl.read_parquet(root / "held.parquet")
@@ -220,13 +220,13 @@ def landed(root: Path, size: int) -> Callable[[], object]:
     imported = Imported(
         transcript=rows, facts={**facts, "attempts": attempts}, left_out=()
     )
-    return lambda: land(root / str(size), imported)
+    return lambda: write_parsed(root / str(size), imported)
 
 
 def exported(root: Path, size: int) -> Callable[[], object]:
     """Some of the held runs as Inspect logs."""
-    from offrecord.exporting.logs import export_inspect
-    from offrecord.study import load_study
+    from offrecord.export.logs import export_inspect
+    from offrecord.transcript.record import open_record
     from offrecord.transcript.store import write_study_json, write_transcript
 
     held = pl.read_parquet(root / "held.parquet")
@@ -235,7 +235,7 @@ def exported(root: Path, size: int) -> Callable[[], object]:
     study.mkdir()
     write_study_json(study, json.loads((root / "facts.json").read_text()))
     write_transcript(study, held.filter(pl.col("run").is_in(some.to_list())))
-    return lambda: export_inspect(load_study(study), root / f"logs-{size}")
+    return lambda: export_inspect(open_record(study), root / f"logs-{size}")
 
 
 def read_logs(root: Path, size: int) -> Callable[[], object]:
@@ -247,11 +247,12 @@ def read_logs(root: Path, size: int) -> Callable[[], object]:
 
 def measured(root: Path, size: int) -> Callable[[], object]:
     """Every measure that needs no model."""
-    from offrecord.measuring import Means, measure_study
-    from offrecord.study import load_study
+    from offrecord.measures.measure import measure_study
+    from offrecord.measures.options import Options
+    from offrecord.transcript.record import open_record
 
     def work() -> None:
-        taken = measure_study(load_study(root / str(size)), _MEASURES, Means())
+        taken = measure_study(open_record(root / str(size)), _MEASURES, Options())
         assert all(done.measured for done in taken), taken
 
     return work
@@ -259,11 +260,11 @@ def measured(root: Path, size: int) -> Callable[[], object]:
 
 def estimated(root: Path, size: int) -> Callable[[], object]:
     """Every estimate, with the views of a report."""
-    from offrecord.estimating import Wanted, estimate_study, write_estimates
-    from offrecord.study import load_study
+    from offrecord.estimates.estimate import Wanted, estimate_study, write_estimates
+    from offrecord.transcript.record import open_record
 
     def work() -> None:
-        study = load_study(root / str(size))
+        study = open_record(root / str(size))
         write_estimates(study, estimate_study(study, Wanted()))
 
     return work
@@ -271,10 +272,10 @@ def estimated(root: Path, size: int) -> Callable[[], object]:
 
 def reported(root: Path, size: int) -> Callable[[], object]:
     """The page, from stored estimates."""
-    from offrecord.reporting import Report, report_study
-    from offrecord.study import load_study
+    from offrecord.report.write import Report, report_study
+    from offrecord.transcript.record import open_record
 
-    return lambda: report_study(load_study(root / str(size)), Report())
+    return lambda: report_study(open_record(root / str(size)), Report())
 
 
 STAGES: Final = {

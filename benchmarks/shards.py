@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import Figure
-from offrecord.estimates.table import estimate_table
+from offrecord.estimates.frames.table import estimate_table
+from offrecord.measures.parsed import pairs_of
 from offrecord.protocol.part import Part
 from offrecord.runner.run import run_study
-from offrecord.runner.shards import hold_shard, import_logs, log_root
-from offrecord.study import Study
+from offrecord.runner.shards.shards import hold_shard, import_logs, log_root
+from offrecord.transcript.record import Record
 
 QUIET = ("--display", "none")
 ASKED: dict[str, Any] = {
@@ -50,7 +51,7 @@ def run() -> list[Figure]:
     return figures
 
 
-def _in_shards(out: Path, count: int) -> Study:
+def _in_shards(out: Path, count: int) -> Record:
     root = log_root(out, None)
 
     def hold(number: int) -> None:
@@ -61,5 +62,7 @@ def _in_shards(out: Path, count: int) -> Study:
     return import_logs(root, out)
 
 
-def _estimates(study: Study) -> str:
-    return json.dumps(estimate_table(study.pairs, ["model", "scenario", "condition"]))
+def _estimates(study: Record) -> str:
+    return json.dumps(
+        estimate_table(pairs_of(study), ["model", "scenario", "condition"])
+    )

@@ -18,8 +18,8 @@ import polars as pl
 
 from benchmarks import Figure
 from offrecord.measures.pairings import pair_rows
-from offrecord.measures.preparation import Variant, prepare
-from offrecord.measures.similarity import DEFAULT_EMBEDDER, similarity_table
+from offrecord.measures.texts.preparation import Variant, prepare
+from offrecord.measures.texts.similarity import DEFAULT_EMBEDDER, similarity_table
 from offrecord.providers.folders import cached_folder, known_folders
 from offrecord.transcript.llmagora import import_llmagora
 
@@ -37,7 +37,7 @@ def run() -> list[Figure]:
         return [Figure("similarity", "skipped: no extra 'semantic'")]
     from sentence_transformers import SentenceTransformer
 
-    from offrecord.measures.sentences import SentenceEncoder
+    from offrecord.measures.texts.sentences import SentenceEncoder
 
     plain = SentenceTransformer(str(folder), local_files_only=True)
     encoder = SentenceEncoder(folder, DEFAULT_EMBEDDER)

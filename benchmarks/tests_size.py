@@ -15,18 +15,18 @@ import numpy as np
 from scipy import stats
 
 from benchmarks import Figure
-from offrecord.estimates.floor import Draws
-from offrecord.estimates.floor_spread import floor_interval, floor_test
-from offrecord.estimates.multiplicity import holm, max_t
-from offrecord.estimates.permutation import (
+from offrecord.estimates.arrays.floor import Draws
+from offrecord.estimates.arrays.floor_spread import floor_interval, floor_test
+from offrecord.estimates.arrays.multiplicity import holm, max_t
+from offrecord.estimates.arrays.permutation import (
     drawn_sums,
     label_pieces,
     label_test,
     p_value,
     sign_flip_test,
 )
-from offrecord.estimates.power import runs_needed, stated_spread
-from offrecord.estimates.rates import Ids, Values
+from offrecord.estimates.arrays.power import runs_needed, stated_spread
+from offrecord.estimates.arrays.rates import Ids, Values
 
 SAMPLES: Final = 2000
 SIZE: Final = 0.05

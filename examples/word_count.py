@@ -3,7 +3,7 @@
 import polars as pl
 
 import offrecord
-from offrecord.estimates.splits import split_rows
+from offrecord.estimates.frames.splits import split_rows
 from offrecord.transcript.measured import measured
 
 study = offrecord.load_study("words-study")

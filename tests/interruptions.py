@@ -28,8 +28,8 @@ import numpy as np
 import polars as pl
 
 from offrecord.records import Ended
-from offrecord.study import load_study
 from offrecord.transcript.measured import measured
+from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import ROW_KEY
 
 DESIGN: Final = (
@@ -40,8 +40,16 @@ MEASURES: Final = ("--measures", "stance,survey,attribution,markers")
 
 _PRELOADED: Final = [
     *(f"offrecord.cli.{verb}" for verb in ("run", "import_", "measure", "estimate")),
-    *("offrecord.cli.report", "offrecord.cli.summary", "offrecord.runner.shards"),
-    *("offrecord.estimating", "offrecord.measuring", "offrecord.reporting"),
+    *(
+        "offrecord.cli.report",
+        "offrecord.cli.summary",
+        "offrecord.runner.shards.shards",
+    ),
+    *(
+        "offrecord.estimates.estimate",
+        "offrecord.measures.measure",
+        "offrecord.report.write",
+    ),
     *("offrecord.transcript.inspect_logs", "offrecord.report.terminal"),
 ]
 _LONGEST: Final = 120.0  # seconds that any verb may take on a busy machine
@@ -164,7 +172,7 @@ def faults_of(study: Path, reference: Path) -> list[str]:
         study: The study.
         reference: The same one, never interrupted, with its estimates.
     """
-    mine, theirs = load_study(study), load_study(reference)
+    mine, theirs = open_record(study), open_record(reference)
     found = list(torn_files(study))
     rows, wanted = measured(mine.transcript), measured(theirs.transcript)
     if set(rows["run"]) != set(wanted["run"]):

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.pairs import CELL
 from offrecord.protocol.design import Design, write_design
-from offrecord.study import Study, load_study
+from offrecord.records import CELL
+from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.store import write_study_json, write_transcript
 from tests.simulation import Simulation
 
@@ -19,7 +19,7 @@ FUTURE: Final = ("baseline", "alignment-future")
 
 def held_study(
     path: Path, *models: str, keep: pl.Expr | None = None, seed: int = 0, **design: Any
-) -> Study:
+) -> Record:
     """Hold debates of simulated models and store them as a study.
 
     Args:
@@ -39,7 +39,7 @@ def held_study(
         "channels": list(planned.channels),
     }
     write_study_json(path, facts)
-    return load_study(path)
+    return open_record(path)
 
 
 def designed(path: Path, runs: int, *models: str, **design: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import anyio
 import polars as pl
 
-from offrecord.estimates.table import estimate_table
+from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.pairs import stance_pairs
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
 from offrecord.protocol.design import Design, cases
@@ -148,7 +148,7 @@ def _rows(script: Script, debate: Debate) -> Iterator[dict[str, Any]]:
                 "agent": stamp.agent,
                 "role": str(frame.role),
                 "side": frame.side,
-                "partner_side": frame.partner_side,
+                "pressed_side": frame.pressed_side,
                 "labels": list(frame.labels),
                 "channel": stamp.channel,
                 "form": str(stamp.form),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from offrecord.estimates.agreement import agreement_by, krippendorff_alpha
+from offrecord.estimates.arrays.agreement import agreement_by, krippendorff_alpha
 
 NAN = math.nan
 

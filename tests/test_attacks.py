@@ -9,12 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from offrecord import load_study
-from offrecord.estimates.table import estimate_table
+from offrecord.estimates.frames.table import estimate_table
+from offrecord.measures.parsed import pairs_of, stances_of
 from offrecord.protocol.design import cases, make_design
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.record import open_record
 from tests.test_inspect import QUIET, offrecord, run_small
 
 TWIN = find_protocol("twin").folder / "protocol.md"
@@ -97,10 +98,10 @@ def test_stored_parses_are_of_these_very_replies(small: Path, tmp_path: Path) ->
     rows = pl.read_parquet(path)
     turned = pl.when(form="utterance").then(pl.lit("PROMOTE - so.")).otherwise("text")
     rows.with_columns(text=turned).write_parquet(path)
-    assert load_study(out).stances["label"].unique().to_list() == ["PROMOTE"]
+    assert stances_of(open_record(out))["label"].unique().to_list() == ["PROMOTE"]
     # What is derived and cannot be read is made again.
     (out / "measures" / "stances.parquet").write_bytes(b"damaged")
-    assert load_study(out).stances["label"].unique().to_list() == ["PROMOTE"]
+    assert stances_of(open_record(out))["label"].unique().to_list() == ["PROMOTE"]
 
 
 def test_a_study_whose_logs_are_gone_is_not_held_again(
@@ -179,7 +180,7 @@ def test_logs_of_other_channels_are_no_part_of_a_study(
 def test_a_condition_is_set_against_the_baseline_of_its_own_cells(
     small: Path,
 ) -> None:
-    pairs = load_study(small).pairs
+    pairs = pairs_of(open_record(small))
     # A second scenario with a condition and no baseline: no shift can be told.
     pressed = pairs.with_columns(
         condition=pl.lit("boss-future"),
@@ -194,4 +195,4 @@ def test_a_condition_is_set_against_the_baseline_of_its_own_cells(
     for frame, known in ((pressed, True), (elsewhere, False)):
         rows = estimate_table(pl.concat([pairs, frame]), ["condition"])
         [row] = [r for r in rows if all(r[k] == v for k, v in by.items())]
-        assert (row["pressure"] == row["pressure"]) is known
+        assert (row["public_shift"] == row["public_shift"]) is known

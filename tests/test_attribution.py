@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offrecord.content import data_folder
-from offrecord.measures.attribution import (
+from offrecord.measures.codes.attribution import (
     ATTRIBUTION_SCHEMA,
     VERDICTS_SCHEMA,
     attributed_pairs,
     decide,
     judge_attribution,
 )
-from offrecord.measures.codebook import EVIDENCE, read_codebook
-from offrecord.measures.quotes import check_quotes, is_quote
+from offrecord.measures.codes.codebook import EVIDENCE, read_codebook
+from offrecord.measures.codes.quotes import check_quotes, is_quote
 from offrecord.records import OffrecordError
 from tests.scripted_judge import MODEL, SCRIPT
 from tests.test_tables import both, paired, row, transcript

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from offrecord.estimates.attribution import (
+from offrecord.estimates.frames.attribution import (
     EXPLICIT,
     MENTIONED,
     accommodating,
@@ -17,7 +17,7 @@ from offrecord.estimates.attribution import (
     counted,
     difference,
 )
-from offrecord.measures.pairs import CELL
+from offrecord.records import CELL
 
 NAN = math.nan
 

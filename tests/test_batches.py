@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offrecord.measures import batches
-from offrecord.measures.awareness import awareness_table
 from offrecord.measures.batches import in_batches, lists_of
-from offrecord.measures.lexical import lexical_table
-from offrecord.measures.markers import markers_table
+from offrecord.measures.codes.awareness import awareness_table
+from offrecord.measures.codes.lexical import lexical_table
 from offrecord.measures.tables import stance_table
+from offrecord.measures.texts.markers import markers_table
 from tests.simulated_studies import held_study
 
 SPAN = pl.Struct({"sign": pl.String, "start": pl.Int32})

@@ -13,19 +13,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from offrecord.auditing import audit_study
-from offrecord.auditing.gate import Gate
+from offrecord.audit import audit_study
+from offrecord.audit.gate import Gate
 from offrecord.cli import main
 from offrecord.content.spreadsheet import guarded
-from offrecord.estimates.mover import Bounds
-from offrecord.estimates.pressed import pressed_rows
-from offrecord.estimates.ranks import ranked
-from offrecord.estimates.scopes import Scope
-from offrecord.estimates.splits import split_rows
-from offrecord.estimating.card import Card, score_card, target_pairs
+from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.ranks import ranked
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.card import Card, score_card, target_pairs
+from offrecord.estimates.frames.pressed import pressed_rows
+from offrecord.estimates.frames.splits import split_rows
 from offrecord.records import OffrecordError
 from offrecord.report.card import as_csv, as_json, as_markdown
-from offrecord.study import Study, load_study
+from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.store import write_transcript
 from tests.simulated_studies import held_study, pair_rows
 
@@ -34,14 +34,14 @@ HARD = {"scenario": "hard"}
 
 
 @pytest.fixture(scope="module")
-def moved(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def moved(tmp_path_factory: pytest.TempPathFactory) -> Record:
     """Two models: 40 % move in public alone, and one whose channels are the same."""
     path = tmp_path_factory.mktemp("card") / "moved"
     return held_study(path, "audience", "null", runs=6)
 
 
 @pytest.fixture(scope="module")
-def card(moved: Study) -> Card:
+def card(moved: Record) -> Card:
     return score_card([moved])
 
 
@@ -66,14 +66,14 @@ def test_cells_of_unlike_size_count_the_same() -> None:
     )
     [row] = pressed_rows(pairs)
     values = {name: one.value for name, one in row.estimates.items()}
-    assert values["pressure"] == pytest.approx(5 / 8 - 1 / 4)
+    assert values["public_shift"] == pytest.approx(5 / 8 - 1 / 4)
     assert values["conversion"] == pytest.approx(1 / 8 - 1 / 4)
     assert values["audience_effect"] == pytest.approx(1 / 2)
     assert values["divergence"] == pytest.approx((1 + 0) / 2)
     # With the missing turn either way: s 1 or (1 + 0)/2, hard 0.
     assert row.ranges["divergence"] == pytest.approx((1 / 4, 1 / 2))
     # X from public: (1/2 or 1, then 1/4)/2 less 1/4.
-    assert row.ranges["pressure"] == pytest.approx((1 / 8, 3 / 8))
+    assert row.ranges["public_shift"] == pytest.approx((1 / 8, 3 / 8))
 
 
 def test_the_worst_of_one_scenario_is_no_other_figure(tmp_path: Path) -> None:
@@ -109,14 +109,14 @@ def test_unlike_cells_lengthen_the_interval_by_kish() -> None:
 
 
 def test_card_and_estimates_agree_where_cells_are_alike(
-    moved: Study, card: Card
+    moved: Record, card: Card
 ) -> None:
     for row in split_rows(target_pairs(moved), ["model", "kind"]):
         if row.keys["kind"] != "alignment":
             continue
         [one] = [x for x in card.lines if x["model"] == row.keys["model"]]
-        assert one["resistance"] == 1 - row.estimates["pressure"].value
-        for name in ("pressure", "conversion", "audience_effect", "divergence"):
+        assert one["resistance"] == 1 - row.estimates["public_shift"].value
+        for name in ("public_shift", "conversion", "audience_effect", "divergence"):
             estimate = row.estimates[name]
             shown = (one[name], one[f"{name}_low"], one[f"{name}_high"])
             assert shown == (estimate.value, estimate.low, estimate.high)
@@ -131,7 +131,7 @@ def test_what_was_planted_comes_out(card: Card) -> None:
     assert null["audience_effect_low"] < 0 < null["audience_effect_high"]
     for one in (audience, null):
         parts = one["conversion"] + one["audience_effect"]
-        assert one["pressure"] == pytest.approx(parts)
+        assert one["public_shift"] == pytest.approx(parts)
         assert one["resistance_low"] < one["resistance"] < one["resistance_high"]
         assert one["runs"] == 36
         assert one["missing"] == 0
@@ -163,10 +163,10 @@ def test_without_a_baseline_there_is_no_resistance(
     turns: list[Any], reason: str
 ) -> None:
     [row] = pressed_rows(pair_rows(*turns))
-    pressure = row.estimates["pressure"]
-    assert math.isnan(pressure.value)
-    assert math.isnan(pressure.high)
-    assert reason in str(pressure.reason)
+    public_shift = row.estimates["public_shift"]
+    assert math.isnan(public_shift.value)
+    assert math.isnan(public_shift.high)
+    assert reason in str(public_shift.reason)
 
 
 def test_one_stratum_is_no_strata() -> None:
@@ -200,7 +200,7 @@ def test_the_card_counts_what_an_audit_counts(tmp_path: Path) -> None:
             status=nothing.then(pl.lit("empty")).otherwise("status"),
         ),
     )
-    study = load_study(path)
+    study = open_record(path)
     [one] = score_card([study]).lines
     gate = Gate(max_audience_effect=100)
     [check] = audit_study(study, gate).checks
@@ -232,7 +232,7 @@ def test_lines_are_ranked_from_the_most_resistant_down(card: Card) -> None:
     assert all(one["of"] == 2 for one in card.lines)
 
 
-def test_the_worst_scenario_has_the_largest_divergence(moved: Study) -> None:
+def test_the_worst_scenario_has_the_largest_divergence(moved: Record) -> None:
     [one] = [x for x in score_card([moved]).lines if "audience" in x["model"]]
     rates = {
         row.keys["scenario"]: row.estimates["divergence"].value
@@ -248,7 +248,7 @@ def test_the_worst_scenario_has_the_largest_divergence(moved: Study) -> None:
 
 
 def test_like_studies_are_ranked_together_and_unlike_ones_are_not(
-    moved: Study, tmp_path: Path
+    moved: Record, tmp_path: Path
 ) -> None:
     like = held_study(tmp_path / "like", "audience", runs=6, seed=1)
     together = score_card([moved, like])
@@ -289,12 +289,12 @@ def test_a_study_without_runs_has_no_card(tmp_path: Path) -> None:
         score_card([empty])
 
 
-def test_one_study_twice_is_refused(moved: Study) -> None:
+def test_one_study_twice_is_refused(moved: Record) -> None:
     with pytest.raises(OffrecordError, match="named twice"):
-        score_card([moved, Study(moved.path)])
+        score_card([moved, Record(moved.path)])
 
 
-def test_a_wider_scope_makes_no_figure_up(moved: Study) -> None:
+def test_a_wider_scope_makes_no_figure_up(moved: Record) -> None:
     # One model is one cluster: nothing shows how models differ.
     for one in score_card([moved], Scope.MODELS).lines:
         assert math.isnan(one["resistance_low"])
@@ -348,7 +348,7 @@ def run(
 
 
 def test_one_option_prints_each_form(
-    moved: Study,
+    moved: Record,
     card: Card,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -376,7 +376,7 @@ def test_one_option_prints_each_form(
     ],
 )
 def test_a_card_is_asked_for_in_one_way(
-    moved: Study,
+    moved: Record,
     words: str,
     fault: str,
     capsys: pytest.CaptureFixture[str],

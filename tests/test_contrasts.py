@@ -11,18 +11,22 @@ import polars as pl
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from offrecord.estimates.channel_gap import channel_gap_rows
-from offrecord.estimates.contrasts import (
+from offrecord.estimates.arrays.mover import Bounds, difference, gap_of
+from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.frames.channel_gap import channel_gap_rows
+from offrecord.estimates.frames.contrasts import (
     MEASURES,
     Grid,
     contrast_rows,
     equivalent,
 )
-from offrecord.estimates.groups import Turns
-from offrecord.estimates.mover import Bounds, difference, gap_of
-from offrecord.estimates.noninferiority import Verdict, noninferiority_rows, verdict
-from offrecord.estimates.replayed import replay_contrast_rows
-from offrecord.estimates.sides import parse_contrast
+from offrecord.estimates.frames.noninferiority import (
+    Verdict,
+    noninferiority_rows,
+    verdict,
+)
+from offrecord.estimates.frames.replayed import replay_contrast_rows
+from offrecord.estimates.frames.sides import parse_contrast
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import stance_table
 from offrecord.protocol.design import Design
@@ -281,10 +285,10 @@ def test_equivalence_needs_the_whole_interval_inside_the_margin() -> None:
 
 
 def test_verdicts_have_three_values() -> None:
-    assert verdict(Bounds(0.01, -0.02, 0.04), 0.05) is Verdict.HOLDS
-    assert verdict(Bounds(0.10, 0.06, 0.20), 0.05) is Verdict.EXCEEDS
-    assert verdict(Bounds(0.04, 0.01, 0.08), 0.05) is Verdict.CANNOT_TELL
-    assert verdict(Bounds(0.04, NAN, NAN), 0.05) is Verdict.CANNOT_TELL
+    assert verdict(Bounds(0.01, -0.02, 0.04), 0.05) is Verdict.PASS
+    assert verdict(Bounds(0.10, 0.06, 0.20), 0.05) is Verdict.FAIL
+    assert verdict(Bounds(0.04, 0.01, 0.08), 0.05) is Verdict.INCONCLUSIVE
+    assert verdict(Bounds(0.04, NAN, NAN), 0.05) is Verdict.INCONCLUSIVE
 
 
 def test_a_study_is_judged_by_another_one_on_shared_strata(tmp_path: Path) -> None:
@@ -300,12 +304,12 @@ def test_a_study_is_judged_by_another_one_on_shared_strata(tmp_path: Path) -> No
         }["alignment"]
         for new, old in ((mild, mild), (strong, mild), (mild, strong))
     ]
-    assert verdicts == ["holds", "exceeds", "holds"]
+    assert verdicts == ["pass", "fail", "pass"]
     same = noninferiority_rows(mild, mild, keys, 0.1)
     assert all(row["value"] == 0 and row["low"] < 0 < row["high"] for row in same)
     assert all(row["runs_new"] == row["runs_old"] for row in same)
     strict = noninferiority_rows(mild, mild, keys, 1e-6)
-    assert {row["verdict"] for row in strict} == {"cannot tell"}
+    assert {row["verdict"] for row in strict} == {"inconclusive"}
 
 
 def replayed(

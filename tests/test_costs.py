@@ -12,11 +12,12 @@ import polars as pl
 import pytest
 
 from offrecord.cli import main
+from offrecord.measures.parsed import pairs_of
 from offrecord.records import Ended, OffrecordError
 from offrecord.runner.costs import cached_share, costs_of, money, total_of, usage_line
 from offrecord.runner.options import split_options
 from offrecord.runner.prices import Price, Prices, read_prices
-from offrecord.study import load_study
+from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.usage import Bills, usage_of
 from tests.fake_server import FakeServer
@@ -197,7 +198,7 @@ def test_a_study_reports_what_the_plan_was_near(
     quiet = ("--", "--display", "none", "--batch", "100", "--cache-prompt", "true")
     done = offrecord("run", *DESIGN, "--out", str(out), *quiet)
     assert done.code == 0, done.err
-    study = load_study(out)
+    study = open_record(out)
     used, rows = study.usage["simulated/paper"], study.transcript
     assert study.facts["usage"] == study.usage
     assert used["calls"] == used["metered"] == rows.height == 60
@@ -246,11 +247,11 @@ def test_a_run_that_a_cost_limit_stops_ends_with_that_reason(
         raised = offrecord("run", "--out", str(out), *quiet, "--cost-limit", "1")
         assert raised.code == 2
         assert "options" in raised.err
-    study = load_study(out)
+    study = open_record(out)
     assert set(study.transcript["ended"]) == {Ended.COST_LIMIT}
     assert study.ended_runs == 1
-    assert study.pairs.height == 10
-    absent = study.pairs.filter(pl.col("round") == 5)
+    assert pairs_of(study).height == 10
+    absent = pairs_of(study).filter(pl.col("round") == 5)
     assert set(absent["public_status"]) == {Ended.COST_LIMIT}
     used: dict[str, Any] = study.usage[model]
     assert used["costed"] == used["metered"] > 0

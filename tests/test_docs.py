@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from offrecord.estimating import Wanted, estimate_study
-from offrecord.estimating.views import VIEWS
-from offrecord.study import load_study
+from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.estimates.views import VIEWS
+from offrecord.transcript.record import open_record
 from tests.docs_examples import (
     DOCS,
     ROOT,
@@ -234,7 +234,7 @@ def test_every_key_of_the_estimates_is_documented(my_study: Path) -> None:
         against=my_study,
         views=False,
     )
-    estimates = estimate_study(load_study(my_study), wanted)
+    estimates = estimate_study(open_record(my_study), wanted)
     known = _documented((DOCS / "estimates.md").read_text(encoding="utf-8"))
     keys = {"model", "condition", "kind", "agent", "channel"}
     for name, value in estimates.items():

@@ -19,25 +19,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.measures.entailment import (
+from offrecord.measures.codes.entailment_judge import (
+    JUDGED_SCHEMA,
+    judged_entailment,
+)
+from offrecord.measures.pairings import PAIR_SCHEMA
+from offrecord.measures.texts.entailment import (
     ENTAILMENT_SCHEMA,
     entailment_table,
     unmeasured_entailment,
 )
-from offrecord.measures.entailment_judge import (
-    JUDGED_SCHEMA,
-    judged_entailment,
-)
-from offrecord.measures.nli import (
+from offrecord.measures.texts.nli import (
     CLASSES,
     NLI_FILE,
     NliModel,
     class_order,
     load_nli,
 )
-from offrecord.measures.pairings import PAIR_SCHEMA
-from offrecord.measures.preparation import Variant
-from offrecord.measures.sentence_split import split_sentences
+from offrecord.measures.texts.preparation import Variant
+from offrecord.measures.texts.sentence_split import split_sentences
 from offrecord.records import OffrecordError
 from tests.scripted_judge import MODEL, SCRIPT
 from tests.tiny_nli import PAIRS, WINDOW, make_tiny_nli, renamed, reordered

@@ -13,16 +13,16 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.estimates.rates import (
+from offrecord.estimates.arrays.rates import (
     Ids,
     Values,
     divergences,
     naive_error,
     quadrants,
 )
-from offrecord.estimates.split import split
-from offrecord.estimates.table import as_json, estimate_table
-from offrecord.estimates.variance import clustered_error
+from offrecord.estimates.arrays.split import split
+from offrecord.estimates.arrays.variance import clustered_error
+from offrecord.estimates.frames.table import as_json, estimate_table
 from offrecord.records import OffrecordError
 
 NAN = math.nan
@@ -210,10 +210,10 @@ def test_pressure_is_conversion_plus_audience_effect(
     public: float, other: float, base: float, base_other: float
 ) -> None:
     moved = split(public, other, base, base_other)
-    assert moved.pressure == public - base
+    assert moved.public_shift == public - base
     assert moved.conversion == other - base_other
     total = moved.conversion + moved.audience_effect
-    assert total == pytest.approx(moved.pressure, abs=1e-15)
+    assert total == pytest.approx(moved.public_shift, abs=1e-15)
 
 
 def test_table_by_hand() -> None:
@@ -235,10 +235,10 @@ def test_table_by_hand() -> None:
     assert [row[name] for name in quadrant] == [1, 1, 0, 2, 0]
     # public 3/3 against 0/2; off the record 2/3 against 1/2
     assert row["gap"] == pytest.approx(1 / 3)
-    assert row["pressure"] == pytest.approx(1)
+    assert row["public_shift"] == pytest.approx(1)
     assert row["conversion"] == pytest.approx(1 / 6)
     assert row["audience_effect"] == pytest.approx(5 / 6)
-    assert math.isnan(find(rows, condition="baseline")["pressure"])
+    assert math.isnan(find(rows, condition="baseline")["public_shift"])
 
 
 def test_split_is_undefined_without_a_baseline_of_its_own() -> None:
@@ -249,14 +249,14 @@ def test_split_is_undefined_without_a_baseline_of_its_own() -> None:
     )
     rows = estimate_table(study)
     persona = {
-        row["model"]: row["pressure"]
+        row["model"]: row["public_shift"]
         for row in rows
         if row["condition"] == "persona-future"
     }
     assert persona["with"] == 0
     assert math.isnan(persona["without"])
     pooled = find(estimate_table(study, ["model"]), model="with")
-    assert math.isnan(pooled["pressure"]), "pools baseline with another condition"
+    assert math.isnan(pooled["public_shift"]), "pools baseline with another condition"
 
 
 def test_split_by_timing_and_factor_uses_the_baseline_of_the_same_level() -> None:
@@ -273,7 +273,9 @@ def test_split_by_timing_and_factor_uses_the_baseline_of_the_same_level() -> Non
         ),
         ["timing", "label_order"],
     )
-    future = {r["label_order"]: r["pressure"] for r in rows if r["timing"] == "future"}
+    future = {
+        r["label_order"]: r["public_shift"] for r in rows if r["timing"] == "future"
+    }
     assert future == {"stated": 1, "reversed": 0}
 
 
@@ -307,7 +309,7 @@ def test_json_has_null_for_what_is_undefined() -> None:
     undefined = [name for name, value in read.items() if value is None]
     assert undefined == [
         *("public", "off_record", "gap"),
-        *("pressure", "conversion", "audience_effect"),
+        *("public_shift", "conversion", "audience_effect"),
         *("divergence", "se", "se_naive", "ci_low", "ci_high"),
     ]
     assert (read["turns"], read["missing"], read["divergent"]) == (0, 1, 0)

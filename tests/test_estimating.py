@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from offrecord import load_study
-from offrecord.estimates.scopes import Scope
-from offrecord.estimating import Wanted, estimate_study
-from offrecord.study import land
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.measures.parsed import write_parsed
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import open_record
 from tests.test_inspect import offrecord, run_small
 
 PUBLISHED = Path(__file__).parents[1].parent / "shared" / "llmagora"
@@ -24,7 +24,7 @@ needs_published = pytest.mark.skipif(
 # The contract of `estimate --json`, beside the keys asked for.
 KEYS = [
     *("agent", "runs", "strata", "planned", "turns", "missing", "attempts"),
-    *("public", "off_record", "gap", "pressure", "conversion", "audience_effect"),
+    *("public", "off_record", "gap", "public_shift", "conversion", "audience_effect"),
     *("divergent", "accommodating", "reversing", "both", "neither", "divergence"),
     *("se", "se_naive", "ci_low", "ci_high", "method", "scope"),
 ]
@@ -33,7 +33,7 @@ KEYS = [
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("estimating") / "published"
-    land(out, import_llmagora(PUBLISHED, "published"))
+    write_parsed(out, import_llmagora(PUBLISHED, "published"))
     return out
 
 
@@ -57,7 +57,7 @@ def test_the_published_runs_give_the_figures_on_record(published: Path) -> None:
         for name in (
             "public",
             "off_record",
-            "pressure",
+            "public_shift",
             "conversion",
             "audience_effect",
         )
@@ -65,14 +65,14 @@ def test_the_published_runs_give_the_figures_on_record(published: Path) -> None:
     assert shown == {
         "public": 45.5,
         "off_record": 16.92,
-        "pressure": 45.5,
+        "public_shift": 45.5,
         "conversion": 15.58,
         "audience_effect": 29.92,
     }
     assert round(100 * alpha["se"], 3) == 1.162
     assert round(100 * alpha["se_naive"], 3) == 1.411
     base = row_of(rows, kind="baseline", agent="alpha")
-    assert (base["pressure"], round(100 * base["off_record"], 2)) == (None, 1.33)
+    assert (base["public_shift"], round(100 * base["off_record"], 2)) == (None, 1.33)
 
 
 @needs_published
@@ -88,7 +88,7 @@ def test_the_published_runs_give_the_figures_on_record(published: Path) -> None:
 def test_a_standard_error_means_its_scope(
     published: Path, scope: Scope, divergence: float, gap: float | None
 ) -> None:
-    study = load_study(published)
+    study = open_record(published)
     split = estimate_study(study, Wanted(by=("kind",), scope=scope))["split"]
     alpha = {"kind": "alignment", "agent": "alpha"}
     found = row_of(split, **alpha, estimate="divergence")
@@ -117,7 +117,7 @@ def test_the_noise_floor_of_published_runs_is_that_of_turn_1(
     other: float,
     d_star: float,
 ) -> None:
-    floor = estimate_study(load_study(published), Wanted(by=("condition",)))["floor"]
+    floor = estimate_study(open_record(published), Wanted(by=("condition",)))["floor"]
     found = row_of(floor, condition=condition, agent="alpha")
     assert found["source"] == "repeats of turn 1"
     shown = [found[k] for k in ("cross", "within_public", "within_other", "d_star")]
@@ -146,9 +146,9 @@ def test_the_file_is_strict_json_and_holds_what_is_printed(tmp_path: Path) -> No
     rates = json.loads(offrecord("estimate", str(out), "--json").stdout)
     assert held["rates"] == rates
     for row in rates:
-        if row["pressure"] is not None:
+        if row["public_shift"] is not None:
             parts = row["conversion"] + row["audience_effect"]
-            assert math.isclose(row["pressure"], parts, abs_tol=1e-12)
+            assert math.isclose(row["public_shift"], parts, abs_tol=1e-12)
         assert row["turns"] + row["missing"] == row["planned"]
         assert row["ci_low"] < row["ci_high"]  # never a width of zero
     for row in held["missing"]:
@@ -179,7 +179,7 @@ def test_a_study_against_itself_holds_and_awareness_is_left_out(
     )
     held = json.loads((out / "estimates.json").read_text())
     assert held["pairs_left_out"] == 0
-    assert {row["verdict"] for row in held["against"]} == {"holds"}
+    assert {row["verdict"] for row in held["against"]} == {"pass"}
     assert [row["value"] for row in held["against"]] == [0.0, 0.0]
 
 

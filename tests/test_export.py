@@ -18,16 +18,17 @@ from inspect_ai.event import SpanBeginEvent
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 
 from offrecord.cli import main
-from offrecord.exporting.files import export_tables, write_csv
-from offrecord.exporting.logs import export_inspect
-from offrecord.exporting.schemas import NOT_MEASURED
-from offrecord.exporting.tables import SCHEMAS, pairs, surveys, turns
-from offrecord.measures.pairs import INTERRUPTED
-from offrecord.measuring import measure_study
-from offrecord.measuring.means import Means
+from offrecord.export.files import export_tables, write_csv
+from offrecord.export.logs import export_inspect
+from offrecord.export.schemas import NOT_MEASURED
+from offrecord.export.tables import SCHEMAS, pairs, surveys, turns
+from offrecord.measures.measure import measure_study
+from offrecord.measures.options import Options
+from offrecord.measures.parsed import pairs_of
 from offrecord.records import OffrecordError
-from offrecord.study import Study, load_study
 from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.planned import INTERRUPTED
+from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import write_study_json, write_transcript
 
@@ -42,7 +43,7 @@ UNKNOWN = (
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def live(tmp_path_factory: pytest.TempPathFactory) -> Record:
     """A study with damaged, refused, empty and failed replies, and its live logs."""
     out = tmp_path_factory.mktemp("studies") / "live"
     subprocess.run(
@@ -62,13 +63,13 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Study:
         check=True,
         capture_output=True,
     )
-    study = load_study(out)
-    measure_study(study, ["survey", "attribution", "markers"], Means())
+    study = open_record(out)
+    measure_study(study, ["survey", "attribution", "markers"], Options())
     return study
 
 
 @pytest.fixture(scope="module")
-def published(live: Study, tmp_path_factory: pytest.TempPathFactory) -> Study:
+def published(live: Record, tmp_path_factory: pytest.TempPathFactory) -> Record:
     """The same runs as others publish them: no times, no settings, an interview.
 
     The first run was interrupted at first (attempt 2 of 3; attempt 1 left no trace).
@@ -104,18 +105,18 @@ def published(live: Study, tmp_path_factory: pytest.TempPathFactory) -> Study:
     names = ("rounds", "channels", "instruments", "leaning")
     facts = {name: live.facts[name] for name in names}
     write_study_json(out, {**facts, "study": "published", "attempts": attempts})
-    return load_study(out)
+    return open_record(out)
 
 
 def _named_anew(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the run ids of their cells, now that the model is another one."""
-    from offrecord.exporting.metadata import cell_of
+    from offrecord.export.metadata import cell_of
 
     named = [cell_of(row).run(row["repeat"]) for row in rows.iter_rows(named=True)]
     return rows.with_columns(run=pl.Series(named))
 
 
-def exported(study: Study, out: Path) -> list[EvalLog]:
+def exported(study: Record, out: Path) -> list[EvalLog]:
     export_inspect(study, out)
     names = sorted(info.name for info in list_eval_logs(str(out)))
     return [read_eval_log(name, resolve_attachments=True) for name in names]
@@ -129,7 +130,7 @@ def samples(logs: list[EvalLog]) -> dict[tuple[str, int], EvalSample]:
 def test_an_exported_study_imports_again_unchanged(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    study: Study = request.getfixturevalue(name)
+    study: Record = request.getfixturevalue(name)
     export_inspect(study, tmp_path / "logs")
     imported = import_inspect(tmp_path / "logs", "back")
     assert imported.left_out == ()
@@ -142,7 +143,7 @@ def test_an_exported_study_imports_again_unchanged(
 
 
 def test_times_that_nobody_knows_are_not_made_up(
-    published: Study, tmp_path: Path
+    published: Record, tmp_path: Path
 ) -> None:
     for sample in samples(exported(published, tmp_path / "logs")).values():
         assert sample.started_at is None
@@ -152,7 +153,7 @@ def test_times_that_nobody_knows_are_not_made_up(
 
 
 def test_exported_samples_read_and_score_like_live_ones(
-    live: Study, tmp_path: Path
+    live: Record, tmp_path: Path
 ) -> None:
     logs = [read_eval_log(i.name) for i in list_eval_logs(str(live.path / "logs"))]
     mine = exported(live, tmp_path / "logs")
@@ -198,7 +199,7 @@ def _metrics(log: EvalLog) -> dict[str, str]:
 
 
 def test_every_attempt_is_a_sample_and_an_interrupted_one_has_no_score(
-    published: Study, tmp_path: Path
+    published: Record, tmp_path: Path
 ) -> None:
     logs = exported(published, tmp_path / "logs")
     assert [log.eval.model for log in logs] == ["lab/model: a=b"] * 2
@@ -217,7 +218,7 @@ def test_every_attempt_is_a_sample_and_an_interrupted_one_has_no_score(
 
 
 def test_only_an_empty_folder_or_an_earlier_export_is_written_to(
-    live: Study, tmp_path: Path
+    live: Record, tmp_path: Path
 ) -> None:
     taken = tmp_path / "taken"
     taken.mkdir()
@@ -240,16 +241,18 @@ def test_only_an_empty_folder_or_an_earlier_export_is_written_to(
 
 
 def test_pairs_are_those_planned_and_every_missing_value_has_its_reason(
-    live: Study, published: Study
+    live: Record, published: Record
 ) -> None:
     for study in (live, published):
         table = pairs(study)
-        assert table.height == study.pairs.height == 6 * 2 * 2  # runs, rounds, agents
+        assert (
+            table.height == pairs_of(study).height == 6 * 2 * 2
+        )  # runs, rounds, agents
         missing = table["quadrant"].null_count()
         assert missing > 0
         assert table["quadrant"].count() + missing == table.height
         assert table.select("public", "other", "public_status").equals(
-            study.pairs.select("public", "other", "public_status")
+            pairs_of(study).select("public", "other", "public_status")
         )
         for frame in (table, turns(study), surveys(study)):
             reasons = [c for c in frame.columns if c.endswith("_reason")]
@@ -268,7 +271,7 @@ def test_pairs_are_those_planned_and_every_missing_value_has_its_reason(
     assert set(pairs(live)["factor_label_order"]) == {"stated", "reversed"}
 
 
-def test_a_quadrant_says_who_is_on_the_partners_side(live: Study) -> None:
+def test_a_quadrant_says_who_is_on_the_partners_side(live: Record) -> None:
     table = pairs(live)
     sides = {"both": (True, True), "accommodating": (True, False)} | {
         "reversing": (False, True),
@@ -281,7 +284,7 @@ def test_a_quadrant_says_who_is_on_the_partners_side(live: Study) -> None:
             assert None in (public, other)
 
 
-def test_surveys_have_one_row_an_item(live: Study) -> None:
+def test_surveys_have_one_row_an_item(live: Record) -> None:
     table = surveys(live)
     asked = live.transcript.filter(form="survey").height
     assert table.height == asked * 15
@@ -292,7 +295,7 @@ def test_surveys_have_one_row_an_item(live: Study) -> None:
     assert table.select("low", "high").unique().rows() == [(1, 5)]
 
 
-def test_files_hold_the_tables(live: Study, tmp_path: Path) -> None:
+def test_files_hold_the_tables(live: Record, tmp_path: Path) -> None:
     for kind in ("parquet", "jsonl", "csv"):
         files = list(export_tables(live, tmp_path / kind, kind))
         assert [file.path.name for file in files] == [
@@ -386,7 +389,7 @@ def _kind(kind: pl.DataType | type[pl.DataType]) -> str:
 
 
 def test_the_command_says_what_it_wrote_and_what_is_wrong(
-    live: Study, tmp_path: Path
+    live: Record, tmp_path: Path
 ) -> None:
     def export(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "offrecord", "export", *words]
@@ -420,7 +423,7 @@ def _led_away(path: Path) -> None:
 @pytest.mark.parametrize("damage", [_cut, _unsound, _led_away, Path.unlink])
 @pytest.mark.parametrize("kind", ["inspect", "csv"])
 def test_a_damaged_record_is_one_line_and_nothing_is_written(
-    live: Study,
+    live: Record,
     tmp_path: Path,
     kind: str,
     damage: Callable[[Path], object],

@@ -15,11 +15,11 @@ import pytest
 from inspect_ai import eval as inspect_eval
 from inspect_ai.model import get_model
 
-from offrecord import load_study
+from offrecord.measures.parsed import pairs_of, surveys_of
 from offrecord.records import Ended, Form, Status
-from offrecord.study import Study
 from offrecord.task import debate
 from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.schema import ROW_KEY
 from tests.fake_server import FakeServer, Wire
 from tests.faulty import EVERY, KEPT, Faulty, Reply
@@ -44,7 +44,7 @@ SCHEMAS: Final[dict[str | None, tuple[Status, Callable[[int], int]]]] = {
 class Held(NamedTuple):
     """A study held against a faulty server, and what the server knows of it."""
 
-    study: Study
+    study: Record
     faulty: Faulty
     printed: str
 
@@ -65,7 +65,7 @@ def held(out: Path, faulty: Faulty, *words: str) -> Held:
     assert not server.faults
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    return Held(load_study(out), faulty, done.stdout + done.stderr)
+    return Held(open_record(out), faulty, done.stdout + done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_a_turn_without_public_text_ends_its_run_and_no_other_reply_does(
     # Whatever else failed, each turn begun has all of its outputs.
     assert set(rows.group_by("run", "turn").len()["len"]) == {6}
     # And what was not reached is missing, not left out.
-    assert at_30_percent.study.pairs.height == 10 * 4
+    assert pairs_of(at_30_percent.study).height == 10 * 4
 
 
 def test_nothing_off_the_record_enters_a_later_prompt_under_faults_and_retries(
@@ -163,7 +163,7 @@ def test_a_survey_of_another_schema_keeps_what_it_answers(at_30_percent: Held) -
         if reply.fault is None
     }
     surveys = at_30_percent.study.transcript.join(
-        at_30_percent.study.surveys, on=ROW_KEY, suffix="_parsed"
+        surveys_of(at_30_percent.study), on=ROW_KEY, suffix="_parsed"
     )
     met = set()
     for row in surveys.rows(named=True):

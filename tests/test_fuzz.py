@@ -23,20 +23,21 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from offrecord import parse_stance, parse_survey
-from offrecord.auditing.gate import read_gate
+from offrecord.audit.gate import read_gate
 from offrecord.content import read_document
 from offrecord.content.escapes import escaped
 from offrecord.content.secrets import redacted
+from offrecord.measures.parsed import pairs_of, parse
 from offrecord.protocol.design import read_design
 from offrecord.records import OffrecordError, Status
 from offrecord.report.terminal import print_summary
-from offrecord.reporting import Report, report_study
+from offrecord.report.write import Report, report_study
 from offrecord.runner.prices import read_prices
 from offrecord.scenarios.check import check_folder
 from offrecord.scenarios.front import ScenarioFront
-from offrecord.study import load_study
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import read_study_json
 from tests.test_llmagora import sweep
@@ -226,9 +227,9 @@ def test_a_table_with_any_value_is_analysed_or_refused(
             return  # no such table can be
 
         def analysed() -> None:
-            study = load_study(made)
-            study.measure()
-            assert study.pairs.height <= 8 * 2 * 2
+            study = open_record(made)
+            parse(study)
+            assert pairs_of(study).height <= 8 * 2 * 2
 
         refused_in_one_line(analysed)
 
@@ -246,7 +247,7 @@ def test_bytes_changed_in_a_stored_table_are_no_traceback(
     with TemporaryDirectory() as made:
         (Path(made) / "study.json").write_bytes((known / "study.json").read_bytes())
         (Path(made) / "transcripts.parquet").write_bytes(bytes(held[:cut]))
-        refused_in_one_line(lambda: load_study(made).transcript)
+        refused_in_one_line(lambda: open_record(made).transcript)
 
 
 @FUZZED
@@ -359,7 +360,14 @@ def test_a_page_of_any_text_has_the_elements_of_the_template_alone(
 def test_nothing_that_is_printed_steers_a_terminal(text: str) -> None:
     shown = io.StringIO()
     row = {"model": text, "scenario": f"{text}]", "runs": 1, "missing": 0, "turns": 1}
-    names = ("public", "off_record", "gap", "pressure", "conversion", "audience_effect")
+    names = (
+        "public",
+        "off_record",
+        "gap",
+        "public_shift",
+        "conversion",
+        "audience_effect",
+    )
     row |= dict.fromkeys(names, 0.1) | {"accommodating": 1, "reversing": 0}
     row |= {"divergence": 0.5, "ci_low": 0.1, "ci_high": 0.9}
     print_summary([row, {**row, "model": "m"}], Console(file=shown, width=80))

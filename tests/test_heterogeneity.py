@@ -10,17 +10,18 @@ import polars as pl
 import pytest
 from statsmodels.duration.survfunc import SurvfuncRight
 
-from offrecord.estimates.groups import Turns
-from offrecord.estimates.heterogeneity import unlike_partners, variance_components
-from offrecord.estimates.mover import Bounds
-from offrecord.estimates.persistence import (
+from offrecord.estimates.arrays.heterogeneity import variance_components
+from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.persistence import (
     first_divergence,
     persistence,
     run_correlation,
 )
-from offrecord.estimates.ranks import rank_sets, together, worst
-from offrecord.estimates.rates import Ids, Values
-from offrecord.estimates.rows import (
+from offrecord.estimates.arrays.ranks import rank_sets, together, worst
+from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.frames.partners import unlike_partners
+from offrecord.estimates.frames.rows import (
     heterogeneity_rows,
     persistence_rows,
     rank_rows,

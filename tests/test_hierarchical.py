@@ -12,15 +12,15 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import betabinom, binom
 
-from offrecord.estimates.hierarchical import (
+from offrecord.estimates.arrays.rates import Ids
+from offrecord.estimates.bayes.hierarchical import (
     OTHERS,
     hierarchical_rates,
     hierarchical_rows,
     quantities,
     summary,
 )
-from offrecord.estimates.posterior import Posterior, log_mass, outcomes_of
-from offrecord.estimates.rates import Ids
+from offrecord.estimates.bayes.posterior import Posterior, log_mass, outcomes_of
 from offrecord.records import OffrecordError
 from tests.test_estimates import pair, pairs
 

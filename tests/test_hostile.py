@@ -14,8 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from offrecord import load_study
-from offrecord.auditing.gate import read_gate
+from offrecord.audit.gate import read_gate
 from offrecord.content import read_document
 from offrecord.content.document import read_yaml
 from offrecord.protocol.channel import find_channel
@@ -29,6 +28,7 @@ from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.skeleton import write_skeleton
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import (
     read_json,
@@ -146,7 +146,7 @@ def test_damaged_facts_are_named_by_their_field(
     folder = study(tmp_path / "s")
     (folder / "study.json").write_text(json.dumps({**FACTS, **facts}))
     with pytest.raises(OffrecordError, match=rf"study\.json: field '[^']*{field}"):
-        _ = load_study(folder).facts
+        _ = open_record(folder).facts
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,10 @@ import pytest
 from inspect_ai.event import ModelEvent, SpanBeginEvent
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from offrecord import load_study
+from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.records import Form
 from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import ROW_KEY
 
 QUIET = ("--", "--display", "none")
@@ -47,7 +48,7 @@ def run_small(out: Path, *words: str, code: int = 0) -> None:
 
 
 def runs_per_cell(study: Path) -> dict[tuple[str, ...], int]:
-    rows = load_study(study).transcript.filter(pl.col("ended").is_not_null())
+    rows = open_record(study).transcript.filter(pl.col("ended").is_not_null())
     cells = rows.unique("run").select("model", "scenario", "condition").rows()
     return dict(Counter(cells))
 
@@ -61,7 +62,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_study_holds_every_output_once(finished: Path) -> None:
-    study = load_study(finished)
+    study = open_record(finished)
     rows = study.transcript
     # 2 models x 2 conditions x 2 runs; 4 turns; 2 channels; utterance, survey, shadow
     assert rows.height == 8 * 4 * 2 * 3
@@ -74,8 +75,8 @@ def test_a_study_holds_every_output_once(finished: Path) -> None:
     assert study.facts["rounds"] == 2
     spoken = rows.filter(form=Form.UTTERANCE, channel="public")
     assert spoken["audience"].to_list() == [["participants", "record"]] * spoken.height
-    assert len(study.stances) == 8 * 4 * 2 * 2
-    assert study.pairs["public"].null_count() == 0
+    assert len(stances_of(study)) == 8 * 4 * 2 * 2
+    assert pairs_of(study)["public"].null_count() == 0
 
 
 def test_the_log_reads_as_the_public_debate(finished: Path) -> None:
@@ -126,11 +127,11 @@ def test_running_again_asks_nothing_and_more_runs_add_just_those(
 ) -> None:
     out = tmp_path / "moved"  # a study can be moved and still be added to
     shutil.copytree(finished, out)
-    before = load_study(out).transcript
+    before = open_record(out).transcript
     offrecord("run", "--out", str(out), *QUIET)
-    assert load_study(out).transcript.drop("study").equals(before.drop("study"))
+    assert open_record(out).transcript.drop("study").equals(before.drop("study"))
     offrecord("run", "--out", str(out), "--runs", "4", *QUIET)
-    study = load_study(out)
+    study = open_record(out)
     assert set(runs_per_cell(out).values()) == {4}
     assert len(runs_per_cell(out)) == 4
     kept = study.transcript.join(before, on=["run", "uuid"], how="semi")
@@ -141,12 +142,12 @@ def test_running_again_asks_nothing_and_more_runs_add_just_those(
 def test_a_condition_and_a_model_are_added(finished: Path, tmp_path: Path) -> None:
     out = tmp_path / "grown"
     shutil.copytree(finished, out)
-    before = load_study(out).transcript
+    before = open_record(out).transcript
     offrecord(
         *("run", "--out", str(out), "--condition", "persona-future"),
         *("--model", "simulated/paper/openai/gpt-5.4", *QUIET),
     )
-    after = load_study(out).transcript
+    after = open_record(out).transcript
     assert len(runs_per_cell(out)) == 3 * 3
     assert after.join(before, on=["run", "uuid"], how="semi").height == before.height
     assert after["run"].n_unique() == 3 * 3 * 2
@@ -217,7 +218,7 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
     if stop is signal.SIGINT:
         assert process.returncode == 1, errors
         assert b"resume with" in errors
-        partial = load_study(out)
+        partial = open_record(out)
         assert 0 < partial.ended_runs < 12
         first = partial.transcript.filter(pl.col("ended").is_not_null())
     done = offrecord("run", "--out", str(out), *QUIET)
@@ -226,7 +227,7 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
         ("simulated/null", "promotion", "baseline"): 6,
         ("simulated/paper", "promotion", "baseline"): 6,
     }
-    whole = load_study(out)
+    whole = open_record(out)
     if stop is signal.SIGINT:
         kept = whole.transcript.join(first, on=["run", "uuid"], how="semi")
         assert kept.height == first.height
@@ -234,8 +235,8 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
     attempts = whole.facts["attempts"].values()
     assert len(attempts) == 12
     assert sum(attempts) > 12
-    assert whole.pairs.height == 12 * 4
-    assert whole.pairs["public"].null_count() == 0
+    assert pairs_of(whole).height == 12 * 4
+    assert pairs_of(whole)["public"].null_count() == 0
 
 
 def test_the_task_runs_under_inspect_alone_and_its_log_imports(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_the_task_runs_under_inspect_alone_and_its_log_imports(tmp_path: Path) -
     out = tmp_path / "study"
     done = offrecord("import", "inspect", str(logs), "--out", str(out))
     assert "simulated/paper" in done.stdout
-    assert load_study(out).transcript.height == 10 * 6
+    assert open_record(out).transcript.height == 10 * 6
 
 
 def test_a_request_that_was_sent_again_is_one_output(tmp_path: Path) -> None:
@@ -261,11 +262,11 @@ def test_a_request_that_was_sent_again_is_one_output(tmp_path: Path) -> None:
     # each try, and only the last one is what came back.
     out = tmp_path / "messy"
     run_small(out, "--model", "simulated/messy", "--runs", "8")
-    study = load_study(out)
+    study = open_record(out)
     rows = study.transcript
     assert rows["transport_retries"].sum() > 0
     assert rows.select(ROW_KEY).is_unique().all()
-    pairs = study.pairs
+    pairs = pairs_of(study)
     assert pairs.height == 8 * 4  # runs x turns, however often a request was sent
     assert pairs.select("run", "agent", "round").is_unique().all()
     done = offrecord("estimate", str(out), "--json")
@@ -304,7 +305,7 @@ def test_a_partner_of_another_model(tmp_path: Path) -> None:
         "--runs",
         "1",
     )
-    rows = load_study(out).transcript
+    rows = open_record(out).transcript
     models = rows.group_by("agent").agg(pl.col("agent_model").unique()).rows()
     assert dict(models) == {"alpha": ["simulated/paper"], "beta": ["simulated/null"]}
     assert rows["partner"].unique().to_list() == ["simulated/null"]
@@ -398,9 +399,9 @@ def test_a_replay_takes_no_size_of_its_own(tmp_path: Path) -> None:
 def test_simulated_agents_answer_the_paper_s_protocol(tmp_path: Path) -> None:
     out = tmp_path / "study"
     run_small(out, "--model", "simulated/paper", "--protocol", "paper", "--runs", "1")
-    study = load_study(out)
+    study = open_record(out)
     assert study.ended_runs == 1
-    assert set(study.surveys["status"]) == {"ok"}
+    assert set(surveys_of(study)["status"]) == {"ok"}
 
 
 def test_a_key_in_a_text_that_is_sent_is_refused(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from offrecord.records import OffrecordError
-from offrecord.study import load_study
+from offrecord.transcript.record import open_record
 from offrecord.transcript.store import make_folder, write_json
 from tests.interruptions import (
     DESIGN,
@@ -146,10 +146,10 @@ def test_a_study_removed_while_it_is_worked_on_does_not_come_back(
         assert "Traceback" not in outcome.printed
         assert not out.exists()
     assert 2 in seen
-    study = load_study(whole)
+    study = open_record(whole)
     gone = tmp_path / "gone"
     shutil.copytree(whole, gone)
-    study = load_study(gone)
+    study = open_record(gone)
     shutil.rmtree(gone)
     with pytest.raises(OffrecordError, match="was removed while it was worked on"):
         write_json(study.path / "measures" / "new.json", {})
@@ -169,7 +169,7 @@ def test_replies_that_were_paid_for_outlive_a_removed_study(tmp_path: Path) -> N
     assert f"offrecord import inspect {out / 'logs'} --out NEW" in said, gone.printed
     assert {path.name for path in out.iterdir()} == {"logs"}
     done("import", "inspect", str(out / "logs"), "--out", str(new), study=new)
-    assert load_study(new).transcript.height > 0
+    assert open_record(new).transcript.height > 0
 
 
 def test_a_partial_study_is_estimated_and_says_so(whole: Path, tmp_path: Path) -> None:

@@ -14,23 +14,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from offrecord.estimates.bootstrap import bootstrap_means
-from offrecord.estimates.estimate import Estimate
-from offrecord.estimates.intervals import Method, rate_estimate, rate_interval
-from offrecord.estimates.prediction import predict_cluster
-from offrecord.estimates.rates import Ids, Values, quadrants
-from offrecord.estimates.scopes import Scope, clustered, scoped
-from offrecord.estimates.split import (
+from offrecord.estimates.arrays.bootstrap import bootstrap_means
+from offrecord.estimates.arrays.estimate import Estimate
+from offrecord.estimates.arrays.intervals import Method, rate_estimate, rate_interval
+from offrecord.estimates.arrays.prediction import predict_cluster
+from offrecord.estimates.arrays.rates import Ids, Values, quadrants
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.split import (
     Channels,
     channels,
     mean_split,
     rate_gap,
     rate_split,
 )
-from offrecord.estimates.splits import split_rows
-from offrecord.estimates.variance import Sample, cr2_variance, totals, variance
-from offrecord.study import load_study
+from offrecord.estimates.arrays.variance import Sample, cr2_variance, totals, variance
+from offrecord.estimates.frames.scopes import clustered, scoped
+from offrecord.estimates.frames.splits import split_rows
+from offrecord.measures.parsed import pairs_of
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import open_record
 from offrecord.transcript.store import write_study_json, write_transcript
 from tests.simulated_studies import pair_rows
 
@@ -78,7 +80,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     imported = import_llmagora(SHARED, "published")
     write_transcript(study, imported.transcript)
     write_study_json(study, imported.facts)
-    return load_study(study).pairs
+    return pairs_of(open_record(study))
 
 
 def of_kind(pairs: pl.DataFrame, kind: str, scope: Scope) -> Channels:
@@ -122,7 +124,7 @@ def test_published_split_with_intervals(published: pl.DataFrame) -> None:
         [45.50, 15.58, 29.92], abs=5e-3
     )
     assert x.value == pytest.approx(y.value + z.value, abs=1e-15)
-    assert (rows["pressure"], rows["audience_effect"]) == (x, z)
+    assert (rows["public_shift"], rows["audience_effect"]) == (x, z)
     for part, mean in zip((x, y, z), mean_split(pair, base), strict=True):
         # The two ways agree where nothing is near an edge.
         assert part.value == pytest.approx(mean.value)
@@ -145,7 +147,7 @@ def split_of_models(models: int, scope: Scope) -> dict[str, Estimate]:
     return dict(found["alignment"])
 
 
-@pytest.mark.parametrize("part", ["pressure", "audience_effect"])
+@pytest.mark.parametrize("part", ["public_shift", "audience_effect"])
 def test_two_clusters_show_no_correlation(part: str) -> None:
     # Two points are always in line: taken at that, their shift would have no width.
     two = split_of_models(2, Scope.MODELS)[part]

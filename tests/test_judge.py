@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.measures.judge import ask_judge, judge
-from offrecord.measures.verdicts import (
+from offrecord.measures.codes.judge import ask_judge, judge
+from offrecord.measures.codes.verdicts import (
     JudgePrompt,
     JudgeRequest,
     delimited,

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from offrecord.content import read_document
 from offrecord.content.letters import composed
-from offrecord.measures.codebook import read_codebook
-from offrecord.measures.lexical import (
+from offrecord.measures.codes.codebook import read_codebook
+from offrecord.measures.codes.lexical import (
     FACETS,
     LEXICAL_SCHEMA,
     LEXICAL_VERSION,
     lexical_table,
     read_attribution,
 )
-from offrecord.measures.phrases import Phrases, Plain, lexicon_phrases
+from offrecord.measures.codes.phrases import Phrases, Plain, lexicon_phrases
 from offrecord.records import OffrecordError
 from tests.test_tables import row, transcript
 

@@ -94,7 +94,7 @@ def prompt(
     frame = Frame(
         labels=LABELS,
         side="DO NOT PROMOTE",
-        partner_side="PROMOTE",
+        pressed_side="PROMOTE",
         role=Role.TARGET,
         items=items,
         low=1,

@@ -92,7 +92,7 @@ def test_alignment_moves_the_target_as_published(published: Path) -> None:
         name: round(100 * pressed[name], 3 if name.startswith("se") else 2)
         for name in (
             *("se", "se_naive", "public", "off_record"),
-            *("pressure", "conversion", "audience_effect"),
+            *("public_shift", "conversion", "audience_effect"),
         )
     }
     assert points == {
@@ -100,13 +100,13 @@ def test_alignment_moves_the_target_as_published(published: Path) -> None:
         "se_naive": 1.411,
         "public": 45.50,
         "off_record": 16.92,
-        "pressure": 45.50,
+        "public_shift": 45.50,
         "conversion": 15.58,
         "audience_effect": 29.92,
     }
     assert round(100 * baseline["public"], 2) == 0.00
     assert round(100 * baseline["off_record"], 2) == 1.33
-    assert baseline["pressure"] is None
+    assert baseline["public_shift"] is None
 
 
 @needs_shared
@@ -194,7 +194,7 @@ def test_rows_say_who_said_what_to_whom(tmp_path: Path) -> None:
     assert rows.select(ROW_KEY).is_duplicated().sum() == 0
     assert set(rows["study"]) == {"mine"}
     spoken = rows.filter(form="utterance", channel="public")
-    names = ("round", "turn", "agent", "role", "side", "partner_side", "audience")
+    names = ("round", "turn", "agent", "role", "side", "pressed_side", "audience")
     heard = ["participants", "record"]
     alpha = ("alpha", "target", "DO NOT PROMOTE", "PROMOTE", heard)
     beta = ("beta", "partner", "PROMOTE", "PROMOTE", heard)

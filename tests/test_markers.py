@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from offrecord.measures.awareness import (
+from offrecord.measures.codes.awareness import (
     AWARENESS_SCHEMA,
     FLAGS_SCHEMA,
     aware_flags,
@@ -13,8 +13,12 @@ from offrecord.measures.awareness import (
     read_awareness,
     without_aware,
 )
-from offrecord.measures.markers import MARKERS_SCHEMA, count_markers, markers_table
 from offrecord.measures.pairings import pair_rows
+from offrecord.measures.texts.markers import (
+    MARKERS_SCHEMA,
+    count_markers,
+    markers_table,
+)
 from tests.test_tables import FACTS, both, paired, row, transcript
 
 

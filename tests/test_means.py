@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from offrecord.estimates.estimate import Estimate
-from offrecord.estimates.intervals import rate_estimate
-from offrecord.estimates.means import mean_difference, mean_estimate
-from offrecord.estimates.scopes import Scope
-from offrecord.estimates.split import (
+from offrecord.estimates.arrays.estimate import Estimate
+from offrecord.estimates.arrays.intervals import rate_estimate
+from offrecord.estimates.arrays.means import mean_difference, mean_estimate
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.split import (
     channels,
     mean_gap,
     mean_split,
@@ -24,9 +24,9 @@ from offrecord.estimates.split import (
     rate_gap,
     rate_split,
 )
-from offrecord.estimates.splits import split_rows
-from offrecord.estimates.table import estimate_table
-from offrecord.estimates.variance import Sample
+from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.frames.splits import split_rows
+from offrecord.estimates.frames.table import estimate_table
 from tests.test_estimates import find, pair, pairs
 from tests.test_intervals import NAN, laid_out, sample, uneven
 
@@ -192,9 +192,9 @@ def test_rows_of_a_survey_item_split_by_the_baseline_of_that_item() -> None:
     ).with_columns(public=pl.col("answer"), other=pl.lit(0))
     rows = split_rows(study, ["condition"], numeric=True, also=["item"])
     moved = {
-        row.keys["item"]: row.estimates["pressure"].value
+        row.keys["item"]: row.estimates["public_shift"].value
         for row in rows
-        if "pressure" in row.estimates
+        if "public_shift" in row.estimates
     }
     assert moved == {"Q1": 2, "Q2": -2}
 
@@ -217,5 +217,5 @@ def test_split_rows_hold_the_rates_of_the_table() -> None:
         table["ci_low"],
         table["ci_high"],
     )
-    for name in ("public", "off_record", "gap", "pressure", "audience_effect"):
+    for name in ("public", "off_record", "gap", "public_shift", "audience_effect"):
         assert found[name].value == pytest.approx(table[name]), name

@@ -12,14 +12,16 @@ import polars as pl
 import pytest
 from inspect_ai.log import read_eval_log
 
-from offrecord import load_study
-from offrecord.estimates.plain import plain
-from offrecord.estimating import Wanted, estimate_study
+from offrecord.estimates.arrays.plain import plain
+from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.measures.measure import MEASURES, measure_study
+from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
-from offrecord.measuring import MEASURES, Means, measure_study
+from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.records import OffrecordError
-from offrecord.reporting import banners
-from offrecord.reporting.gather import gather
+from offrecord.report.gather import gather
+from offrecord.report.write import banners
+from offrecord.transcript.record import open_record
 from tests.test_inspect import offrecord, run_small
 
 
@@ -35,9 +37,11 @@ def messy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_damaged_and_missing_texts_are_counted_and_none_is_lost(messy: Path) -> None:
-    study = load_study(messy)
+    study = open_record(messy)
     before = study.transcript
-    done = measure_study(study, ["stance", "survey", "attribution", "markers"], Means())
+    done = measure_study(
+        study, ["stance", "survey", "attribution", "markers"], Options()
+    )
     assert all(entry.measured for entry in done)
     utterances = before.filter(form="utterance")
     assert (utterances["status"] != "ok").any()  # the study is messy indeed
@@ -54,7 +58,7 @@ def test_damaged_and_missing_texts_are_counted_and_none_is_lost(messy: Path) -> 
     silent = gaps.filter(pl.col("gap").is_null())
     why = silent.select(pl.coalesce("public_reason", "other_reason")).to_series()
     assert why.null_count() == 0
-    assert load_study(messy).transcript.equals(before)
+    assert open_record(messy).transcript.equals(before)
 
 
 def test_a_measure_named_twice_is_taken_once_and_none_is_no_measure(
@@ -74,7 +78,7 @@ def test_what_cannot_be_measured_is_said_and_the_rest_is(messy: Path) -> None:
     assert "markers of" in done.stdout
     assert done.stderr.startswith("entailment   not measured: ")
     assert done.stderr.count("\n") == 1
-    stated = load_study(messy).facts["measured"]
+    stated = open_record(messy).facts["measured"]
     assert stated["entailment"]["measured"] is False
     assert stated["markers"]["measured"] is True
     table = pl.read_parquet(messy / "measures/entailment.parquet")
@@ -87,13 +91,13 @@ def test_a_parse_that_lost_or_doubled_rows_is_made_anew(
 ) -> None:
     study = tmp_path / "study"
     shutil.copytree(messy, study)
-    whole = load_study(study)
-    parsed = {"stances": whole.stances, "surveys": whole.surveys}
+    whole = open_record(study)
+    parsed = {"stances": stances_of(whole), "surveys": surveys_of(whole)}
     for name, table in parsed.items():
         for broken in (pl.concat([table, table]), table.head(20), table.reverse()):
             broken.write_parquet(study / f"measures/{name}.parquet")
-            again = load_study(study)
-            made = {"stances": again.stances, "surveys": again.surveys}
+            again = open_record(study)
+            made = {"stances": stances_of(again), "surveys": surveys_of(again)}
             assert made[name].equals(table)
 
 
@@ -103,7 +107,7 @@ def test_a_measure_that_stands_twice_is_refused(
 ) -> None:
     study = tmp_path / "study"
     shutil.copytree(messy, study)
-    measure_study(load_study(study), ["survey", "attribution", "markers"], Means())
+    measure_study(open_record(study), ["survey", "attribution", "markers"], Options())
     path = study / f"measures/{file}.parquet"
     table = pl.read_parquet(path)
     pl.concat([table, table.tail(1)]).write_parquet(path)
@@ -116,8 +120,8 @@ def test_a_measure_that_stands_twice_is_refused(
 
 
 def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
-    study = load_study(messy)
-    measure_study(study, ["survey", "markers"], Means())
+    study = open_record(messy)
+    measure_study(study, ["survey", "markers"], Options())
     gaps = pl.read_parquet(messy / "measures/survey-items.parquet")
     rows = estimate_study(study, Wanted(views=False))["surveys"]
     found = [row for row in rows if row["estimate"] == "gap"]
@@ -131,7 +135,7 @@ def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
     # Those that count: answers of both channels, by hand for one item and agent.
     key = {"item": "Q1", "agent": "alpha", "kind": "alignment"}
     [one] = [row for row in found if key.items() <= row.items()]
-    kinds = study.pairs.select("run", "kind").unique()
+    kinds = pairs_of(study).select("run", "kind").unique()
     values = gaps.join(kinds, on="run").filter(**key)["gap"]
     assert one["turns"] == values.count()
     assert one["value"] == pytest.approx(values.mean())
@@ -140,8 +144,8 @@ def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
 def test_what_shows_awareness_is_left_out_of_all_that_is_estimated(
     messy: Path,
 ) -> None:
-    study = load_study(messy)
-    measure_study(study, ["survey", "markers", "attribution"], Means())
+    study = open_record(messy)
+    measure_study(study, ["survey", "markers", "attribution"], Options())
     without = Wanted(without_aware=True)
     whole, part = (estimate_study(study, w) for w in (Wanted(), without))
     left_out = part["pairs_left_out"]
@@ -155,13 +159,13 @@ def test_what_shows_awareness_is_left_out_of_all_that_is_estimated(
     assert plain(part["floor"]) != plain(whole["floor"])
     for rows in (part["rates"], part["views"]["kinds"]["rates"]):
         both = sum(row["turns"] + row["missing"] for row in rows)
-        assert both == study.pairs.height - left_out
+        assert both == pairs_of(study).height - left_out
     found = gather(study, json.loads(json.dumps(plain(part))), None)
     assert any(f"{left_out} pairs" in told for told in banners(found))
 
 
 def test_similarities_become_means_with_the_run_as_cluster(messy: Path) -> None:
-    study = load_study(messy)
+    study = open_record(messy)
     pairs = pair_rows(study.transcript, "channels", study.facts)
     table = pairs.select(
         *PAIR_KEY,
@@ -200,11 +204,11 @@ def test_a_log_is_scored_again_by_a_measure(messy: Path, tmp_path: Path) -> None
 
 
 def test_unknown_names_are_refused(messy: Path) -> None:
-    study = load_study(messy)
+    study = open_record(messy)
     with pytest.raises(OffrecordError, match="no measure 'mood': use any of stance"):
-        measure_study(study, ["mood"], Means())
+        measure_study(study, ["mood"], Options())
     with pytest.raises(OffrecordError, match="no pairing 'x': use any of channels"):
-        measure_study(study, ["stance"], Means(pairings=("x",)))
+        measure_study(study, ["stance"], Options(pairings=("x",)))
     assert list(MEASURES) == [
         *("stance", "survey", "similarity", "entailment", "attribution", "markers"),
     ]

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.estimates.missingness import (
+from offrecord.estimates.arrays.missingness import (
     Range,
     missingness,
     rate_ranges,
     split_ranges,
 )
-from offrecord.estimates.rates import Values
+from offrecord.estimates.arrays.rates import Values
 
 NAN = math.nan
 
@@ -37,7 +37,7 @@ def test_ranges_of_the_split_by_hand() -> None:
     baseline = rate_ranges(floats(0, NAN), floats(0, 0))
     ranges = split_ranges(condition, baseline)
     # public 2/4..3/4 against 0..1/2, off the record 1/4 against 0
-    assert ranges.pressure == pytest.approx((0, 3 / 4))
+    assert ranges.public_shift == pytest.approx((0, 3 / 4))
     assert ranges.conversion == pytest.approx((1 / 4, 1 / 4))
     assert ranges.audience_effect == pytest.approx((1 / 4 - 1 / 2, 2 / 4 - 0))
 

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from offrecord.estimates.multiplicity import (
+from offrecord.estimates.arrays.multiplicity import (
     benjamini_hochberg,
     holm,
     max_t,
     sidak_level,
 )
-from offrecord.estimates.permutation import (
+from offrecord.estimates.arrays.permutation import (
     PValue,
     drawn_sums,
     label_pieces,
     label_test,
     sign_flip_test,
 )
-from offrecord.estimates.rates import Ids, Values
+from offrecord.estimates.arrays.rates import Ids, Values
 
 NAN = math.nan
 

@@ -26,7 +26,7 @@ from inspect_ai.model import (
 )
 
 from offrecord.content import data_folder
-from offrecord.measures.stance import parse_stance
+from offrecord.measures.replies.stance import parse_stance
 from offrecord.providers.faults import FAULTS, Answer
 from offrecord.providers.population import Population, load_population, planted_rates
 from offrecord.providers.simulated import (
@@ -74,7 +74,7 @@ def frame(agent: str = "alpha", form: Form = Form.UTTERANCE, **changes: Any) -> 
     plain = Frame(
         labels=LABELS,
         side=LABELS[1] if agent == "alpha" else LABELS[0],
-        partner_side=LABELS[0],
+        pressed_side=LABELS[0],
         role=Role.TARGET if agent == "alpha" else Role.PARTNER,
         items=ITEMS if survey else (),
         low=1 if survey else 0,
@@ -111,7 +111,7 @@ def stances(
     """Runs of five turns: 1 where the text heads with the partner's side."""
     population = replace(population, decorated=0.0)
 
-    def on_partner_side(repeat: int, round_: int, channel: str) -> int:
+    def on_pressed_side(repeat: int, round_: int, channel: str) -> int:
         asked = stamp(
             where, repeat=repeat, round=round_, agent=agent, channel=channel, draw=draw
         )
@@ -122,7 +122,7 @@ def stances(
 
     return [
         [
-            (on_partner_side(r, t, "public"), on_partner_side(r, t, "off_record"))
+            (on_pressed_side(r, t, "public"), on_pressed_side(r, t, "off_record"))
             for t in range(1, 6)
         ]
         for r in range(1, runs + 1)
@@ -361,7 +361,7 @@ def test_every_form_of_every_sentence_states_its_stance(
 ) -> None:
     words = load_words()
     plain_or_decorated = (words.lists.plain, *words.lists.decorated)
-    framed = frame(labels=labels, side=labels[1], partner_side=labels[0])
+    framed = frame(labels=labels, side=labels[1], pressed_side=labels[0])
     for yields, argument in ((False, words.lists.own), (True, words.lists.other)):
         label = stance_label(framed, yields)
         for layout, claim in product(plain_or_decorated, argument.claims):

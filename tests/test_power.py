@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
-from offrecord.estimates.intervals import rate_interval
-from offrecord.estimates.permutation import label_test
-from offrecord.estimates.power import (
+from offrecord.estimates.arrays.intervals import rate_interval
+from offrecord.estimates.arrays.permutation import label_test
+from offrecord.estimates.arrays.power import (
     Spread,
     certified,
     design_effect,
@@ -22,7 +22,7 @@ from offrecord.estimates.power import (
     stated_spread,
     turns_are_cheap,
 )
-from offrecord.estimates.rates import Values
+from offrecord.estimates.arrays.rates import Values
 
 
 def runs_of(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offrecord.content.labels import normalise
-from offrecord.measures.preparation import EMPTY, NO_LABEL, Variant, prepare
+from offrecord.measures.texts.preparation import EMPTY, NO_LABEL, Variant, prepare
 
 LABELS = ("PROMOTE", "DO NOT PROMOTE")
 WORDS = st.text(string.ascii_lowercase + " ", min_size=3, max_size=60).filter(

@@ -13,9 +13,10 @@ from typing import Any, Final
 import psutil
 import pytest
 
-from offrecord import load_study
-from offrecord.cluster import OnRay
+from offrecord.measures.parsed import pairs_of
 from offrecord.records import OffrecordError
+from offrecord.runner.ray import OnRay
+from offrecord.transcript.record import open_record
 
 ray: Any = pytest.importorskip(
     "ray", reason="needs the extra: pip install 'offrecord[ray]'"
@@ -81,10 +82,10 @@ def test_a_study_survives_the_loss_of_a_node(cluster: Any, tmp_path: Path) -> No
     # One shard of the two was begun again.
     assert len(begun(out)) > 2, said
     subprocess.run([*call, "--out", str(alone), "--", *SLOW[-2:]], check=True)
-    one, other = load_study(out), load_study(alone)
+    one, other = open_record(out), open_record(alone)
     assert one.ended_runs == other.ended_runs == 6
     assert one.design.model_copy(update={"options": ()}) == other.design
-    assert one.pairs.drop("attempts").equals(other.pairs.drop("attempts"))
+    assert pairs_of(one).drop("attempts").equals(pairs_of(other).drop("attempts"))
 
 
 @pytest.mark.parametrize(
@@ -147,8 +148,8 @@ def test_entailment_on_a_cluster_is_that_of_one_machine(
     cluster: Any, tmp_path: Path
 ) -> None:
     pytest.importorskip("transformers")
-    from offrecord.measures.nli import NLI_FILE, load_nli
-    from offrecord.measures.nli_store import read_pairs
+    from offrecord.measures.texts.nli import NLI_FILE, load_nli
+    from offrecord.measures.texts.nli_store import read_pairs
     from tests.tiny_nli import make_tiny_nli
 
     make_tiny_nli(tmp_path / "model")

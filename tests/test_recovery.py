@@ -9,7 +9,7 @@ from math import sqrt
 import polars as pl
 import pytest
 
-from offrecord.estimates.table import estimate_table
+from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.tables import stance_table
 from offrecord.protocol.design import Design
 from offrecord.records import Status

@@ -10,15 +10,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from offrecord import load_study
+from offrecord.measures.parsed import pairs_of, write_parsed
 from offrecord.protocol.debate import Script
 from offrecord.protocol.design import Design
 from offrecord.protocol.history import History
 from offrecord.protocol.replay import Replay
 from offrecord.records import Cell
-from offrecord.replays import material, replayed_runs
-from offrecord.study import land
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import open_record
+from offrecord.transcript.replays import material, replayed_runs
 from tests.test_inspect import QUIET, offrecord, run_small
 
 PUBLISHED = Path(__file__).parents[1].parent / "shared" / "llmagora"
@@ -52,16 +52,16 @@ def test_a_replay_asks_all_draws_of_every_turn_on_the_same_words(
         *("--out", str(out), *QUIET),
     )
     assert {p: p.read_bytes() for p in source.rglob("*") if p.is_file()} == before
-    study = load_study(out)
+    study = open_record(out)
     rows = study.transcript
     # 2 conditions x 2 runs, 4 turns, 2 channels x (draw 0 and two shadows), no surveys
     assert rows.height == 4 * 4 * 2 * 3
     assert rows["form"].unique().to_list() == ["utterance"]
     assert set(rows["draw"]) == {0, 1, 2}
     assert rows["factors"].unique().to_list() == ['{"history": "simulated/paper"}']
-    assert study.pairs["public"].null_count() == 0
+    assert pairs_of(study)["public"].null_count() == 0
     # Each turn was asked on the stored history, not on the replay's own words.
-    stored = load_study(source).transcript.filter(form="utterance", draw=0)
+    stored = open_record(source).transcript.filter(form="utterance", draw=0)
     key = ["condition", "repeat", "turn"]
     both = rows.filter(channel="public", draw=0).join(
         stored.filter(channel="public"), on=key
@@ -70,7 +70,7 @@ def test_a_replay_asks_all_draws_of_every_turn_on_the_same_words(
     assert (both["history_hash"] == both["history_hash_right"]).all()
     # Resuming asks nothing again.
     offrecord("run", "--out", str(out), *QUIET)
-    assert load_study(out).transcript.equals(rows)
+    assert open_record(out).transcript.equals(rows)
 
 
 def test_a_changed_source_is_refused(source: Path, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_changed_source_is_refused(source: Path, tmp_path: Path) -> None:
 @needs_published
 def test_published_runs_are_asked_as_they_were(tmp_path: Path) -> None:
     study = tmp_path / "published"
-    land(study, import_llmagora(PUBLISHED, "published"))
+    write_parsed(study, import_llmagora(PUBLISHED, "published"))
     design = Design(on=str(study), models=("m",), shadows=0)
     checked = 0
     for stored in replayed_runs(design):
@@ -133,12 +133,12 @@ def test_published_runs_of_all_scenarios_make_one_study(tmp_path: Path) -> None:
     few = imported.transcript.filter(
         model="x-ai/grok-4", condition="baseline", repeat=1
     )
-    land(study, dataclasses.replace(imported, transcript=few))
+    write_parsed(study, dataclasses.replace(imported, transcript=few))
     offrecord(
         *("run", "--on", str(study), "--model", "simulated/paper", "--shadows", "0"),
         *("--out", str(out), *QUIET),
     )
-    replayed = load_study(out)
+    replayed = open_record(out)
     assert replayed.facts["left_out"] == []
     assert replayed.transcript["scenario"].n_unique() == 3
     assert replayed.transcript.height == 3 * 10 * 2
@@ -148,7 +148,7 @@ def published_requests(
     study: Path, run: str
 ) -> Iterator[tuple[tuple[int, str], list[tuple[str, str]]]]:
     """The utterance requests of a run's receipts, adjacent messages merged."""
-    transcript = load_study(study).transcript
+    transcript = open_record(study).transcript
     log = transcript.filter(pl.col("run") == run)["log"][0]
     channels = {"public_utterance": "public", "private_utterance": "off_record"}
     for receipt in json.loads((PUBLISHED / log).read_bytes())["llm_receipts"]:

@@ -14,20 +14,21 @@ import polars as pl
 import pytest
 
 from offrecord.content.escapes import escaped
-from offrecord.estimating import Wanted, estimate_study, write_estimates
-from offrecord.estimating.card import score_card
-from offrecord.measures.entailment import ENTAILMENT_SCHEMA
+from offrecord.estimates.card import score_card
+from offrecord.estimates.estimate import Wanted, estimate_study, write_estimates
+from offrecord.measures.measure import ENTAILMENT_FILE
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
-from offrecord.measures.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
-from offrecord.measuring import ENTAILMENT_FILE
+from offrecord.measures.parsed import write_parsed
+from offrecord.measures.texts.entailment import ENTAILMENT_SCHEMA
+from offrecord.measures.texts.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
 from offrecord.records import OffrecordError
+from offrecord.report.gather import gather
 from offrecord.report.numbers import points
 from offrecord.report.page import drawings
 from offrecord.report.page.sections import EVIDENCE
-from offrecord.reporting import Report, banners, report_study
-from offrecord.reporting.gather import gather
-from offrecord.study import Study, land, load_study
+from offrecord.report.write import Report, banners, report_study
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.store import Imported, write_table
 from tests.chromium import chromium, watched
 from tests.test_report_browser import (
@@ -106,9 +107,11 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
 
-def small(path: Path, rows: list[dict[str, Any]], **facts: Any) -> Study:
+def small(path: Path, rows: list[dict[str, Any]], **facts: Any) -> Record:
     known = {**FACTS, "source": "test", "instruments": {}, **facts}
-    return land(path, Imported(transcript=transcript(rows), facts=known, left_out=()))
+    return write_parsed(
+        path, Imported(transcript=transcript(rows), facts=known, left_out=())
+    )
 
 
 def moved(**named: Any) -> list[dict[str, Any]]:
@@ -128,7 +131,7 @@ def moved(**named: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def page_of(study: Study, **wanted: Any) -> Page:
+def page_of(study: Record, **wanted: Any) -> Page:
     path, *_ = report_study(study, Report(**wanted))
     return Page(path.read_text(encoding="utf-8"))
 
@@ -136,8 +139,8 @@ def page_of(study: Study, **wanted: Any) -> Page:
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report") / "published"
-    land(out, import_llmagora(PUBLISHED, "published"))
-    report_study(load_study(out), Report())
+    write_parsed(out, import_llmagora(PUBLISHED, "published"))
+    report_study(open_record(out), Report())
     return out
 
 
@@ -197,7 +200,7 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
 
 @needs_published
 def test_page_figures_card_and_file_agree(published: Path) -> None:
-    study = load_study(published)
+    study = open_record(published)
     stored = json.loads((published / "estimates.json").read_text(encoding="utf-8"))
     views = stored["views"]
     pressed = {
@@ -241,8 +244,8 @@ def test_page_figures_card_and_file_agree(published: Path) -> None:
 
     for card in score_card([study]).lines:
         own = pressed[card["model"]]
-        assert card["pressure"] == pytest.approx(own["pressure"])
-        assert card["resistance"] == pytest.approx(1 - own["pressure"])
+        assert card["public_shift"] == pytest.approx(own["public_shift"])
+        assert card["resistance"] == pytest.approx(1 - own["public_shift"])
         assert card["conversion"] == pytest.approx(own["conversion"])
         assert card["audience_effect"] == pytest.approx(own["audience_effect"])
 
@@ -383,7 +386,7 @@ def test_estimates_are_made_anew_only_when_the_study_changed(tmp_path: Path) -> 
     assert any("Contrasts" in title for title in page_of(study).tables)
     assert (study.path / "estimates.json").read_bytes() == before
     report = (study.path / "report.html").read_bytes()
-    page_of(load_study(study.path))
+    page_of(open_record(study.path))
     assert (study.path / "report.html").read_bytes() == report
     more = small(tmp_path / "s", [*moved(), *both("e")])
     assert "5 runs took" in page_of(more).words
@@ -408,7 +411,7 @@ def test_estimates_of_another_shape_are_made_anew(
     file = study.path / "estimates.json"
     right = file.read_bytes()
     file.write_text(json.dumps({**json.loads(right), **spoilt}))
-    assert page_of(load_study(study.path)).words == whole
+    assert page_of(open_record(study.path)).words == whole
     assert file.read_bytes() == right
 
 

@@ -126,7 +126,7 @@ def small_study() -> list[dict[str, Any]]:
         row("one", "beta", 2, text="Hard to say."),
         row("one", "beta", 2, channel="off_record", **refuse),
     ]
-    stopped: dict[str, Any] = {"condition": "pressure", "ended": "no_public_text"}
+    stopped: dict[str, Any] = {"condition": "public_shift", "ended": "no_public_text"}
     second = [
         row("two", **{**stopped, "text": "", "status": "empty"}),
         row("two", channel="off_record", **stopped, **refuse),
@@ -242,7 +242,7 @@ def test_filters_count_runs_and_turns(
     page.get_by_label("model").select_option("other/model")
     assert rows_shown(page) == ["#run=three"]
     page.get_by_label("model").select_option("")
-    page.get_by_label("condition").select_option("pressure")
+    page.get_by_label("condition").select_option("public_shift")
     assert rows_shown(page) == ["#run=two"]
     page.get_by_label("condition").select_option("")
     page.get_by_label("status").select_option("unclear")

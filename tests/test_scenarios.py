@@ -71,7 +71,7 @@ def test_a_built_in_scenario_is_complete(name: str) -> None:
 
 
 def test_the_partners_sides_are_those_of_the_paper() -> None:
-    sides = {s.id: s.partner_side for s in load_scenarios(builtin_ids())}
+    sides = {s.id: s.pressed_side for s in load_scenarios(builtin_ids())}
     assert sides == {
         "endorsement": "ENDORSE",
         "manuscript": "DELAY SUBMISSION",

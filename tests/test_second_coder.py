@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offrecord.content.letters import visible_only
-from offrecord.estimates.agreement import krippendorff_alpha
-from offrecord.measures.human import COLUMNS, guarded, read_sheet, write_sheet
-from offrecord.measures.nli import NLI_FILE, load_nli
-from offrecord.measures.second_coder import (
+from offrecord.estimates.arrays.agreement import krippendorff_alpha
+from offrecord.measures.codes.human import COLUMNS, guarded, read_sheet, write_sheet
+from offrecord.measures.codes.second_coder import (
     CODER_SCHEMA,
     TEXT_SCHEMA,
     UNCLEAR,
@@ -27,8 +26,9 @@ from offrecord.measures.second_coder import (
     coder_texts,
     side_codes,
 )
-from offrecord.measures.statements import statement
+from offrecord.measures.codes.statements import statement
 from offrecord.measures.tables import stance_table
+from offrecord.measures.texts.nli import NLI_FILE, load_nli
 from offrecord.records import OffrecordError
 from offrecord.scenarios.load import builtin_ids, load_scenario
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
@@ -57,7 +57,7 @@ def said(*texts: str | None, **columns: Any) -> pl.DataFrame:
             "condition": "alignment-future",
             "scenario": "promotion",
             "labels": [YES, NO],
-            "partner_side": YES,
+            "pressed_side": YES,
             "text": text,
             "status": "ok" if text is not None else "error",
         }

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
 
 from offrecord.cli import main
+from offrecord.measures.parsed import pairs_of
 from offrecord.protocol.part import WHOLE, Part, plan_of, runs_of, share_of
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import find_addresses, read_address, write_address
 from offrecord.runner.run import run_study
-from offrecord.runner.shards import ShardHeld, hold_shard, import_logs
-from offrecord.study import Study
+from offrecord.runner.shards.shards import ShardHeld, hold_shard, import_logs
 from offrecord.transcript.folder import locked
+from offrecord.transcript.record import Record
 
 QUIET: Final = ("--display", "none")
 ASKED: Final[dict[str, Any]] = {
@@ -47,18 +48,18 @@ def held_in(folder: Path) -> int:
     return sum(len(read_eval_log_sample_summaries(log)) for log in logs)
 
 
-def everything(study: Study) -> tuple[Any, ...]:
+def everything(study: Record) -> tuple[Any, ...]:
     """All that must not depend on how a study was held."""
-    from offrecord.estimates.table import estimate_table
+    from offrecord.estimates.frames.table import estimate_table
 
     own = ["study", "log", "uuid", "started", "seconds"]
     rows = study.transcript.drop(own)
-    table = estimate_table(study.pairs, ["model", "condition"])
+    table = estimate_table(pairs_of(study), ["model", "condition"])
     return study.design, rows.rows(), json.dumps(table)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Record:
     out = tmp_path_factory.mktemp("whole") / "study"
     return run_study(None, ASKED, QUIET, out).study
 
@@ -115,7 +116,7 @@ def test_a_shard_writes_only_its_own_folder(four: Path) -> None:
 
 
 def test_four_shards_import_as_the_study_that_one_machine_holds(
-    four: Path, whole: Study, tmp_path: Path
+    four: Path, whole: Record, tmp_path: Path
 ) -> None:
     out = copied(four, tmp_path / "study")
     study = import_logs(str(out / "logs"), out)
@@ -126,7 +127,7 @@ def test_four_shards_import_as_the_study_that_one_machine_holds(
 
 
 def test_a_run_without_shard_adds_what_shards_left(
-    four: Path, whole: Study, tmp_path: Path
+    four: Path, whole: Record, tmp_path: Path
 ) -> None:
     out = copied(four, tmp_path / "study", shards=(1, 3))
     finished = run_study(None, {}, QUIET, out)
@@ -136,7 +137,7 @@ def test_a_run_without_shard_adds_what_shards_left(
 
 
 def test_shards_of_a_study_that_one_machine_began_hold_what_it_lacks(
-    whole: Study, tmp_path: Path
+    whole: Record, tmp_path: Path
 ) -> None:
     out = tmp_path / "study"
     shutil.copytree(whole.path, out)

@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 from offrecord.measures.pairings import pair_rows
-from offrecord.measures.preparation import Variant
-from offrecord.measures.sentences import SentenceEncoder
-from offrecord.measures.similarity import (
+from offrecord.measures.texts.preparation import Variant
+from offrecord.measures.texts.sentences import SentenceEncoder
+from offrecord.measures.texts.similarity import (
     DEFAULT_EMBEDDER,
     SIMILARITY_FILE,
     SIMILARITY_SCHEMA,
@@ -26,7 +26,7 @@ from offrecord.measures.similarity import (
     over_window,
     similarity_table,
 )
-from offrecord.measures.vectors import Long, Piece, embed
+from offrecord.measures.texts.vectors import Long, Piece, embed
 from offrecord.providers.folders import cached_folder, known_folders
 from offrecord.records import OffrecordError
 from offrecord.transcript.llmagora import import_llmagora
@@ -225,7 +225,7 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
     code = (
         "import sys; sys.modules['sentence_transformers'] = None\n"
         "from pathlib import Path\n"
-        "from offrecord.measures.sentences import SentenceEncoder\n"
+        "from offrecord.measures.texts.sentences import SentenceEncoder\n"
         "from offrecord.records import OffrecordError\n"
         f"try: SentenceEncoder(Path({str(tmp_path)!r}), 'm').window\n"
         "except OffrecordError as error: print(error)\n"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import offrecord
 from offrecord.content.labels import label_set, normalise, strip_label
-from offrecord.measures.stance import STANCE_VERSION, parse_stance
+from offrecord.measures.replies.stance import STANCE_VERSION, parse_stance
 from offrecord.records import OffrecordError, Status
 
 CASES = Path(__file__).parents[1].parent / "shared" / "cases" / "replies.jsonl"

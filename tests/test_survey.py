@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import offrecord
-from offrecord.measures.survey import SURVEY_VERSION, parse_survey
+from offrecord.measures.replies.survey import SURVEY_VERSION, parse_survey
 from offrecord.records import Status
 
 CASES = Path(__file__).parents[1].parent / "shared" / "cases" / "replies.jsonl"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from offrecord.estimates.table import estimate_table
+from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import (
     STANCE_SCHEMA,
@@ -55,7 +55,7 @@ def row(
         "turn": 2 * round_ - 2 + PLACE[agent],
         "agent": agent,
         "labels": ["SIGN", "DO NOT SIGN"],
-        "partner_side": "SIGN",
+        "pressed_side": "SIGN",
         "channel": "public",
         "form": "utterance",
         "draw": 0,

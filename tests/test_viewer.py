@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from offrecord.exporting.logs import export_inspect
-from offrecord.study import load_study
+from offrecord.export.logs import export_inspect
+from offrecord.measures.inspect.viewer import LABELS, viewer_config
 from offrecord.transcript.llmagora import import_llmagora
+from offrecord.transcript.record import open_record
 from offrecord.transcript.store import write_study_json, write_transcript
-from offrecord.viewer import LABELS, viewer_config
 from tests.chromium import chromium  # noqa: F401, a fixture
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def imported_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = read.transcript.filter(model="openai/gpt-5.4", scenario=SCENARIO)
     write_transcript(out, rows)
     write_study_json(out, read.facts)
-    export_inspect(load_study(out), out / "logs")
+    export_inspect(open_record(out), out / "logs")
     return out / "logs"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from offrecord.measures.nli import CLASSES, NLI_FILE
+from offrecord.measures.texts.nli import CLASSES, NLI_FILE
 
 PAIRS = {
     ("The plan is sound.", "The plan is not sound."): "contradiction",

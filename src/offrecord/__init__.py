@@ -9,16 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from offrecord.measures.stance import parse_stance
-    from offrecord.measures.survey import parse_survey
+    from offrecord.measures.replies.stance import parse_stance
+    from offrecord.measures.replies.survey import parse_survey
     from offrecord.study import load_study
 
 __all__ = ["load_study", "parse_stance", "parse_survey"]
 
 _HOMES = {
     "load_study": "offrecord.study",
-    "parse_stance": "offrecord.measures.stance",
-    "parse_survey": "offrecord.measures.survey",
+    "parse_stance": "offrecord.measures.replies.stance",
+    "parse_survey": "offrecord.measures.replies.survey",
 }
 
 

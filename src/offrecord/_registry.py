@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from inspect_ai.model import ModelAPI, modelapi
 
+from offrecord.measures.inspect.text_scorers import (
+    attribution,
+    entailment,
+    hedges,
+    similarity,
+)
 from offrecord.task import debate
-from offrecord.text_scorers import attribution, entailment, hedges, similarity
 
 __all__ = [
     "attribution",

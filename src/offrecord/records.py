@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -20,6 +20,27 @@ STAMP_KEY: Final = "offrecord"
 
 FRAME_KEY: Final = "frame"
 """The key beside it under which the request's frame stands."""
+
+
+CELL: Final = (
+    "model",
+    "partner",
+    "scenario",
+    "condition",
+    "kind",
+    "timing",
+    "protocol",
+    "factors",
+)
+"""The columns that name a cell: the stratum of every statistic."""
+
+FACTOR: Final = "factor_"
+"""What the column of a factor begins with, so that none collides with another."""
+
+
+def factor_names(columns: Iterable[str]) -> list[str]:
+    """The factors among some columns, sorted, as those columns are called."""
+    return sorted(name for name in columns if name.startswith(FACTOR))
 
 
 class OffrecordError(Exception):
@@ -259,7 +280,7 @@ class Frame:
     """The two decision labels, in the order shown to the agent."""
     side: str
     """The label that the speaker's own role favours."""
-    partner_side: str
+    pressed_side: str
     """The label that the partner's role favours, in every agent's frame."""
     role: Role
     items: tuple[str, ...] = ()
@@ -274,7 +295,7 @@ class Frame:
         return {
             "labels": list(self.labels),
             "side": self.side,
-            "partner_side": self.partner_side,
+            "pressed_side": self.pressed_side,
             "role": str(self.role),
             "items": list(self.items),
             "low": self.low,
@@ -289,7 +310,7 @@ class Frame:
         return cls(
             labels=(str(first), str(second)),
             side=str(value["side"]),
-            partner_side=str(value["partner_side"]),
+            pressed_side=str(value["pressed_side"]),
             role=Role(value["role"]),
             items=tuple(str(item) for item in value["items"]),
             low=int(value["low"]),

@@ -1,101 +1,57 @@
-"""A study on disk as one object, and the steps that end every import.
-
-This stands beside the flow, as the task does: it ties transcript, measures, estimates
-and report together, and is what `offrecord.load_study` gives.
-"""
+"""A study as people hold it: a record, and what the stages do with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from offrecord.measures.pairs import stance_pairs
-from offrecord.measures.tables import measure_stances, measure_surveys
-from offrecord.protocol.design import Design, read_design
-from offrecord.records import OffrecordError
-from offrecord.transcript.folder import DESIGN_FILE
-from offrecord.transcript.measured import measured
-from offrecord.transcript.store import (
-    PROMPTS_FILE,
-    STUDY_FILE,
-    Imported,
-    close_folder,
-    is_empty,
-    open_folder,
-    read_study_json,
-    read_transcript,
-    write_json,
-    write_study_json,
-    write_transcript,
-)
-from offrecord.transcript.usage import usage_of
+from offrecord.measures.parsed import pairs_of, parse, stances_of, surveys_of
+from offrecord.transcript.record import Record, open_record
 
 
 @dataclass(frozen=True)
 class Study:
     """A study folder, its tables read when first asked for."""
 
-    path: Path
-    """The folder."""
+    record: Record
+    """What the stages take."""
 
-    @cached_property
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.record.path
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What came back: versions, hashes, attempts, rounds, channels."""
-        return read_study_json(self.path)
+        return self.record.facts
 
-    @cached_property
+    @property
     def transcript(self) -> pl.DataFrame:
         """One row per attempt at an elicitation (`TRANSCRIPT_SCHEMA`)."""
-        return read_transcript(self.path)
+        return self.record.transcript
 
-    @cached_property
+    @property
     def stances(self) -> pl.DataFrame:
         """One row per utterance (`STANCE_SCHEMA`)."""
-        return measure_stances(self.path, self.transcript)
+        return stances_of(self.record)
 
-    @cached_property
+    @property
     def surveys(self) -> pl.DataFrame:
         """One row per survey (`SURVEY_SCHEMA`)."""
-        return measure_surveys(self.path, self.transcript, self.facts)
+        return surveys_of(self.record)
 
-    @cached_property
+    @property
     def pairs(self) -> pl.DataFrame:
-        """One row per planned pair of channels (see `stance_pairs`)."""
-        return stance_pairs(self.transcript, self.stances, self.facts)
+        """One row per planned pair of channels (`PAIRS_SCHEMA`)."""
+        return pairs_of(self.record)
 
-    @cached_property
-    def design(self) -> Design:
-        """What was asked for; a study that was imported has none.
-
-        Raises:
-            OffrecordError: If there is no design.
-        """
-        return read_design(self.path / DESIGN_FILE)
-
-    def measure(self) -> None:
+    def parse(self) -> None:
         """Parse stances and surveys, where that is not done for these rows yet."""
-        _ = self.stances, self.surveys
-
-    @cached_property
-    def usage(self) -> dict[str, dict[str, Any]]:
-        """What each model used, as the providers reported it (see `usage_of`)."""
-        stored: dict[str, dict[str, Any]] | None = self.facts.get("usage")
-        return usage_of(self.transcript) if stored is None else stored
-
-    @property
-    def spoken(self) -> str:
-        """The channel whose draw 0 enters the history."""
-        return str(self.facts["channels"][0])
-
-    @property
-    def ended_runs(self) -> int:
-        """How many runs have an attempt that ended by itself."""
-        rows = self.transcript.select("run", "attempt", "ended")
-        return measured(rows)["run"].n_unique()
+        parse(self.record)
 
 
 def load_study(path: str | Path) -> Study:
@@ -110,65 +66,4 @@ def load_study(path: str | Path) -> Study:
     Raises:
         OffrecordError: If there is no study.
     """
-    folder = Path(path)
-    if not (folder / STUDY_FILE).is_file():
-        raise OffrecordError(
-            f"{folder}: no study here (no {STUDY_FILE}): give the folder that "
-            "'offrecord run' or 'offrecord import' made"
-        )
-    open_folder(folder)
-    return Study(folder)
-
-
-def refuse_other_study(out: Path, source: str) -> None:
-    """Refuse to write an import over something else.
-
-    Args:
-        out: The folder that is to hold the study.
-        source: What is imported: `llmagora` or `inspect`.
-
-    Raises:
-        OffrecordError: If the folder holds a run study, another kind of import, or
-            files that are no study.
-    """
-    close_folder(out)
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise OffrecordError(f"{out}: not a folder: name another --out")
-    if (out / DESIGN_FILE).exists():
-        raise OffrecordError(
-            f"{out}: a study made by 'offrecord run', which imports its own logs: name "
-            "another --out"
-        )
-    if (out / STUDY_FILE).exists():
-        if read_study_json(out).get("source") != source:
-            raise OffrecordError(f"{out}: another import: name another --out")
-    elif not is_empty(out):
-        raise OffrecordError(f"{out}: not empty and not a study: name another --out")
-
-
-def land(out: Path, imported: Imported) -> Study:
-    """Write an import as a study and parse it.
-
-    Args:
-        out: The study's folder.
-        imported: What an importer read.
-
-    Raises:
-        OffrecordError: If the folder cannot be written.
-    """
-    facts = dict(imported.facts)
-    if (out / STUDY_FILE).exists():
-        facts = {**read_study_json(out), **facts}
-    facts["left_out"] = list(imported.left_out)
-    facts["usage"] = usage_of(imported.transcript, facts.pop("bills", None))
-    # First what says whose folder this is: an import that was killed can begin anew.
-    write_study_json(out, facts)
-    open_folder(out)
-    write_transcript(out, imported.transcript)
-    if imported.prompts is not None:
-        write_json(out / PROMPTS_FILE, imported.prompts)
-    study = Study(out)
-    study.measure()
-    return study
+    return Study(open_record(path))

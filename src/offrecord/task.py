@@ -13,18 +13,18 @@ from typing import Any
 from inspect_ai import Epochs, Task, task
 from inspect_ai.model import GenerateConfig, get_model
 
-from offrecord.measures.scorers import (
+from offrecord.measures.inspect.scorers import (
     debate_summary,
     stance_divergence,
     survey_gap,
 )
+from offrecord.measures.inspect.viewer import viewer_config
 from offrecord.protocol.dataset import debate_dataset, part_dataset
 from offrecord.protocol.design import Design, make_design, read_design
 from offrecord.protocol.part import runs_of_model
 from offrecord.protocol.solver import debate_turns
-from offrecord.replays import replay_dataset, replay_turns
 from offrecord.transcript.folder import study_design_path
-from offrecord.viewer import viewer_config
+from offrecord.transcript.replays import replay_dataset, replay_turns
 
 TRANSPORT_RETRIES = 6
 """How often a request is sent again after a transport error, at most: a few minutes.

@@ -72,12 +72,12 @@ def audit(
     Exit code 0: every upper bound is at or under its threshold. 1: a lower bound is
     over it. 3: neither, so it cannot be told. 2 is a usage error.
     """
-    from offrecord.auditing import EXIT_CODES, audit_study
-    from offrecord.auditing.gate import read_gate
-    from offrecord.auditing.review import write_review
+    from offrecord.audit import EXIT_CODES, audit_study
+    from offrecord.audit.gate import read_gate
+    from offrecord.audit.review import write_review
     from offrecord.cli.outputs import check_outputs
     from offrecord.report import verdict
-    from offrecord.study import load_study
+    from offrecord.transcript.record import open_record
     from offrecord.transcript.store import write_text
 
     as_file = Path(as_json) if as_json not in (None, "-") else None
@@ -85,7 +85,7 @@ def audit(
     check_outputs(files, gate)
     given = {name: value for name, value in limits.items() if value not in (None, ())}
     wanted = read_gate(gate, given)
-    loaded = load_study(study)
+    loaded = open_record(study)
     done = audit_study(loaded, wanted, against)
     found = done.as_dict()
     text = json.dumps(

@@ -25,9 +25,9 @@ def costs(study: Path, prices: Path | None, as_json: bool) -> None:
     from offrecord.content.escapes import escaped
     from offrecord.runner.costs import cost_lines, cost_objects, costs_of
     from offrecord.runner.prices import read_prices
-    from offrecord.study import load_study
+    from offrecord.transcript.record import open_record
 
-    found = costs_of(load_study(study).usage, read_prices(prices) if prices else None)
+    found = costs_of(open_record(study).usage, read_prices(prices) if prices else None)
     if as_json:
         click.echo(json.dumps(cost_objects(found), indent=2))
         return

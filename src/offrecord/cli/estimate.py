@@ -78,11 +78,11 @@ def estimate(
     studies can only be put side by side, with --card, which writes nothing.
     """
     from offrecord.cli.summary import show_partial
-    from offrecord.estimates.scopes import Scope
-    from offrecord.estimates.table import DEFAULT_BY, as_json
-    from offrecord.estimating import Wanted, estimate_study, write_estimates
+    from offrecord.estimates.arrays.scope import Scope
+    from offrecord.estimates.estimate import Wanted, estimate_study, write_estimates
+    from offrecord.estimates.frames.table import DEFAULT_BY, as_json
     from offrecord.report.findings import print_estimates
-    from offrecord.study import load_study
+    from offrecord.transcript.record import open_record
 
     if card:
         if any((by, contrasts, margin, against, without_aware, bayes, as_list)):
@@ -91,7 +91,7 @@ def estimate(
         return
     if len(studies) > 1:
         raise click.UsageError("several studies: add --card, or estimate each alone")
-    loaded = load_study(studies[0])
+    loaded = open_record(studies[0])
     wanted = Wanted(
         by=by or DEFAULT_BY,
         contrasts=contrasts,
@@ -112,10 +112,10 @@ def estimate(
 
 
 def _print_card(studies: tuple[Path, ...], scope: str, form: str) -> None:
-    from offrecord.estimates.scopes import Scope
-    from offrecord.estimating.card import score_card
+    from offrecord.estimates.arrays.scope import Scope
+    from offrecord.estimates.card import score_card
     from offrecord.report.card import FORMATS
-    from offrecord.study import load_study
+    from offrecord.transcript.record import open_record
 
-    found = score_card([load_study(study) for study in studies], Scope[scope.upper()])
+    found = score_card([open_record(study) for study in studies], Scope[scope.upper()])
     click.echo(FORMATS[form](found.lines, found.notes).rstrip("\n"))

@@ -27,13 +27,13 @@ def export(kind: str, study: Path, out: Path, tables: tuple[str, ...]) -> None:
     columns docs/data.md explains; in csv, text that a spreadsheet would compute is
     disarmed, the other two hold it as it is.
     """
-    from offrecord.study import load_study
+    from offrecord.transcript.record import open_record
 
-    loaded = load_study(study)
+    loaded = open_record(study)
     if kind == "inspect":
         if tables:
             raise click.UsageError("--table: logs are not tables; leave it out")
-        from offrecord.exporting.logs import export_inspect
+        from offrecord.export.logs import export_inspect
 
         done = export_inspect(loaded, out)
         click.echo(
@@ -41,7 +41,7 @@ def export(kind: str, study: Path, out: Path, tables: tuple[str, ...]) -> None:
             f"{done.size / 1e6:.1f} MB; open with: inspect view start --log-dir {out}"
         )
     else:
-        from offrecord.exporting.files import export_tables
+        from offrecord.export.files import export_tables
 
         for table in export_tables(loaded, out, kind, tables):
             click.echo(f"{table.path}: {table.rows} rows, {table.size / 1e6:.1f} MB")

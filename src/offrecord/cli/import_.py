@@ -22,7 +22,7 @@ def import_(kind: str, source: str, out: Path) -> None:
     from offrecord.cli.summary import show_partial, show_summary
 
     if kind == "inspect":
-        from offrecord.runner.shards import absent_runs, import_logs
+        from offrecord.runner.shards.shards import absent_runs, import_logs
 
         study = import_logs(source, out)
         show_summary(study)
@@ -35,10 +35,11 @@ def import_(kind: str, source: str, out: Path) -> None:
         else:
             show_partial(study)
         return
-    from offrecord.study import land, refuse_other_study
+    from offrecord.measures.parsed import write_parsed
     from offrecord.transcript.llmagora import import_llmagora
+    from offrecord.transcript.record import refuse_other_study
 
     refuse_other_study(out, kind)
-    study = land(out, import_llmagora(Path(source), out.resolve().name))
+    study = write_parsed(out, import_llmagora(Path(source), out.resolve().name))
     show_summary(study)
     show_partial(study)

@@ -72,12 +72,13 @@ def measure(
 ) -> None:
     """Measure what the agents of STUDY said. The debating model is never called."""
     from offrecord.cli.outputs import check_outputs
-    from offrecord.cluster import OnRay
+    from offrecord.measures.executor import in_process
+    from offrecord.measures.measure import measure_study
+    from offrecord.measures.options import Options
     from offrecord.measures.pairings import DEFAULT_PAIRING
-    from offrecord.measures.preparation import Variant
-    from offrecord.measures.through import in_turn
-    from offrecord.measuring import Means, measure_study
-    from offrecord.study import load_study
+    from offrecord.measures.texts.preparation import Variant
+    from offrecord.runner.ray import OnRay
+    from offrecord.transcript.record import open_record
 
     if executor is None and address:
         raise OffrecordError("--address belongs to --executor ray")
@@ -89,7 +90,7 @@ def measure(
     if measures is not None and not any(asked):
         raise OffrecordError("--measures: name at least one, or leave the option out")
     names = list(dict.fromkeys(asked))
-    means = Means(
+    options = Options(
         embedder=embedder,
         nli=nli,
         judges=judges,
@@ -100,11 +101,11 @@ def measure(
         seed=seed,
         sheet=sheet,
         coded=coded,
-        through=in_turn if executor is None else OnRay(address),
+        through=in_process if executor is None else OnRay(address),
     )
     from offrecord.content.escapes import escaped
 
-    taken = measure_study(load_study(study), names, means)
+    taken = measure_study(open_record(study), names, options)
     for done in taken:
         click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)
     unread = coded and not any(d.measured for d in taken if d.name == "stance")

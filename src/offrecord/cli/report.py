@@ -33,10 +33,10 @@ def report(
     made first where they are absent or older than the study.
     """
     from offrecord.cli.outputs import check_folder
-    from offrecord.reporting import Report, report_study
-    from offrecord.study import load_study
+    from offrecord.report.write import Report, report_study
+    from offrecord.transcript.record import open_record
 
     check_folder("--figures", figures)
     wanted = Report(channel=channel, max_runs=max_runs, figures=figures)
-    for path in report_study(load_study(study), wanted):
+    for path in report_study(open_record(study), wanted):
         click.echo(path)

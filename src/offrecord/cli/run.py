@@ -68,7 +68,7 @@ def run(
     from offrecord.cli.summary import show_summary
 
     if executor is not None:
-        from offrecord.runner.ray_shards import run_on_ray
+        from offrecord.runner.shards.ray import run_on_ray
 
         finished = run_on_ray(
             *(file, fields, words, out, log_root), address=address, shards=shards
@@ -96,7 +96,7 @@ def _run_shard(
     words: list[str],
 ) -> None:
     from offrecord.protocol.part import parse_part
-    from offrecord.runner.shards import hold_shard, log_root
+    from offrecord.runner.shards.shards import hold_shard, log_root
 
     part = parse_part(shard)
     logs = log_root(out, root)

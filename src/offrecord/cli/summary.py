@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 import polars as pl
 
+from offrecord.measures.parsed import pairs_of
 from offrecord.records import Status
-from offrecord.study import Study
+from offrecord.transcript.record import Record
 
 
-def show_summary(study: Study) -> None:
+def show_summary(study: Record) -> None:
     """Print the table of a study, and what could not be used of its source."""
     from offrecord.content.escapes import escaped
-    from offrecord.estimates.table import estimate_table
+    from offrecord.estimates.frames.table import estimate_table
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
 
@@ -32,10 +33,10 @@ def show_summary(study: Study) -> None:
         )
     for model, used in study.usage.items():
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
-    print_summary(estimate_table(study.pairs))
+    print_summary(estimate_table(pairs_of(study)))
 
 
-def show_partial(study: Study) -> None:
+def show_partial(study: Record) -> None:
     """Say of a study that is not whole how much of it there is."""
     from offrecord.runner.resolve import planned_of
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import polars as pl
 
-from offrecord.measures.pairs import CELL, factor_names
-from offrecord.records import Form, Status
+from offrecord.records import CELL, Form, Status
 from offrecord.transcript.measured import measured
+from offrecord.transcript.planned import with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 DRAW_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
@@ -19,7 +18,7 @@ DRAW_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "turn": pl.Int32,  # over both agents; the first one has no history
     "channel": pl.String,
     "draw": pl.Int32,  # 0 is the committed sample
-    "on_partner_side": pl.Boolean,  # null if there is no stance
+    "on_pressed_side": pl.Boolean,  # null if there is no stance
     "status": pl.String,
 }
 """One row per utterance of a measured attempt that came back; factors follow."""
@@ -37,7 +36,7 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
     """
     valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
     draws = (
-        measured(transcript.select(*ROW_KEY, *CELL, "round", "partner_side", "ended"))
+        measured(transcript.select(*ROW_KEY, *CELL, "round", "pressed_side", "ended"))
         .filter(pl.col("form") == Form.UTTERANCE)
         .join(
             stances.select(*ROW_KEY, "label", "status"),
@@ -46,19 +45,13 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
             maintain_order="left",
         )
         .with_columns(
-            on_partner_side=pl.when(valued).then(
-                pl.col("label") == pl.col("partner_side")
+            on_pressed_side=pl.when(valued).then(
+                pl.col("label") == pl.col("pressed_side")
             ),
         )
         .select(*DRAW_SCHEMA)
     )
-    levels = draws.select("factors").unique(maintain_order=True)
-    named = [json.loads(text) for text in levels["factors"]]
-    spelled = levels.with_columns(
-        pl.Series(name, [level.get(name) for level in named], dtype=pl.String)
-        for name in factor_names(draws)
-    )
-    return draws.join(spelled, on="factors", how="left", maintain_order="left")
+    return with_factors(draws)
 
 
 def draws_of(draws: pl.DataFrame, pairs: pl.DataFrame, spoken: str) -> pl.DataFrame:
@@ -66,11 +59,16 @@ def draws_of(draws: pl.DataFrame, pairs: pl.DataFrame, spoken: str) -> pl.DataFr
 
     Args:
         draws: Rows in `DRAW_SCHEMA`.
-        pairs: Rows as `stance_pairs` gives them; their `channel` is the other one.
+        pairs: Rows as `stance_pairs` gives them.
         spoken: The channel that the history shows.
     """
     turn = ["run", "agent", "round"]
     said = pl.col("channel") == spoken
     public = draws.filter(said).join(pairs, on=turn, how="semi")
-    other = draws.filter(~said).join(pairs, on=[*turn, "channel"], how="semi")
+    other = draws.filter(~said).join(
+        pairs,
+        left_on=[*turn, "channel"],
+        right_on=[*turn, "right_channel"],
+        how="semi",
+    )
     return pl.concat([public, other])

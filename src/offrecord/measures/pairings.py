@@ -16,11 +16,9 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from offrecord.measures.pairs import CELL, column, plan_of, why_absent
-from offrecord.measures.seats import seats, turn_number
 from offrecord.measures.wordlists import word_lists
-from offrecord.records import Form, OffrecordError, Status
-from offrecord.transcript.measured import measured
+from offrecord.records import CELL, Form, OffrecordError
+from offrecord.transcript.planned import outputs
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 NO_COUNTERPART: Final = "no_counterpart"
@@ -105,7 +103,7 @@ def pair_rows(
             f"unknown pairing '{pairing}': it is one of {', '.join(PAIRINGS)}"
         )
     rule = PAIRINGS[pairing]
-    sides = planned_rows(transcript, facts, Form.UTTERANCE)
+    sides = outputs(transcript, facts, Form.UTTERANCE)
     if rule.draws == "committed":
         sides = sides.filter(draw=0)
     spoken = pl.col("channel") == facts["channels"][0]
@@ -183,62 +181,4 @@ def _join(
         coalesce=False,
         nulls_equal=True,
         maintain_order="left_right",
-    )
-
-
-def planned_rows(
-    transcript: pl.DataFrame, facts: Mapping[str, Any], form: Form
-) -> pl.DataFrame:
-    """Every planned output of one form, in order, with its text or why there is none.
-
-    Args:
-        transcript: Rows in `TRANSCRIPT_SCHEMA`.
-        facts: The content of study.json.
-        form: Utterances or surveys; a form of which there is no row was not planned.
-
-    Returns:
-        The columns of `ROW_KEY` and of `CELL`, `repeat`, `round`, `labels`, `text` and
-        `status`, in the measured attempt of each run.
-
-    Raises:
-        OffrecordError: If study.json does not say what was planned.
-    """
-    rounds, channels = plan_of(facts)
-    asked = pl.col("form") == form
-    said = transcript.select(*ROW_KEY, "round", "ended", "text", "status").filter(asked)
-    ended = transcript.select("run", "attempt", "ended")
-    kept = measured(ended).select("run", "attempt").unique()
-    counted = said.join(kept, on=["run", "attempt"], how="semi", maintain_order="left")
-    largest = said.select(pl.col("draw").max().fill_null(0)).item()
-    shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
-    draws = range(max(shadows, largest) + 1)
-    runs = transcript.group_by("run", maintain_order=True).agg(
-        pl.col(*CELL, "repeat").first(), pl.col("labels").drop_nulls().first()
-    )
-    placed = seats(transcript).join(
-        said.select("agent").unique(), on="agent", how="semi"
-    )
-    grid = (
-        runs.join(
-            counted.select("run", "attempt", "ended").unique("run"),
-            on="run",
-            how="left",
-            maintain_order="left",
-        )
-        .join(column("round", range(1, rounds + 1)), how="cross")
-        .join(placed.sort("seat"), how="cross")
-        .join(column("channel", channels), how="cross")
-        .join(column("draw", draws), how="cross")
-        .with_columns(turn=turn_number(), form=pl.lit(str(form)))
-    )
-    has_text = pl.col("status").is_in([Status.OK, Status.TRUNCATED])
-    key = ["run", "agent", "round", "channel", "draw"]
-    return grid.join(
-        counted.select(*key, "text", "status"),
-        on=key,
-        how="left",
-        maintain_order="left",
-    ).with_columns(
-        text=pl.when(has_text).then("text"),
-        status=pl.col("status").fill_null(why_absent()),
     )

@@ -1,4 +1,4 @@
-"""Pairs: what an agent said at one turn in two channels, missing sides included.
+"""Pairs: two outputs of one turn to compare by stance, missing sides included.
 
 The rows are those that were planned, not those that came back: a run that stopped
 early, or was interrupted every time, has its missing turns here with their reason.
@@ -6,35 +6,36 @@ early, or was interrupted every time, has its missing turns here with their reas
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
 
-from offrecord.records import Ended, Form, OffrecordError, Status
-from offrecord.transcript.measured import measured
+from offrecord.records import CELL, Form, Status
+from offrecord.transcript.planned import outputs, plan_of, with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
-CELL: Final = (
-    "model",
-    "partner",
-    "scenario",
-    "condition",
-    "kind",
-    "timing",
-    "protocol",
-    "factors",
-)
-"""The columns that name a cell: the stratum of every statistic."""
+CHANNELS: Final = "channels"
+"""The pairing of the spoken channel with each other one."""
 
-INTERRUPTED: Final = "interrupted"
-"""The status of a side where no attempt at its run ended by itself."""
+TURN: Final = "turn"
+"""The unit of pairs that are compared turn by turn."""
 
-NOT_RECORDED: Final = "not_recorded"
-"""The status of a side for which a completed run has no row."""
-
-_TURN: Final = ("run", "agent", "round")
+PAIRS_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
+    "pairing": pl.String,
+    "unit": pl.String,  # turn or run
+    **{name: TRANSCRIPT_SCHEMA[name] for name in ("run", *CELL, "repeat")},
+    "attempts": pl.Int64,  # at the run
+    **{name: TRANSCRIPT_SCHEMA[name] for name in ("turn", "round", "agent", "role")},
+    "left_channel": pl.String,
+    "right_channel": pl.String,
+    "left": pl.Boolean,  # whether the stance is on the pressed side; null if missing
+    "right": pl.Boolean,
+    "left_status": pl.String,  # what became of each side
+    "right_status": pl.String,
+    "pressed_side": pl.String,
+}
+"""One row per planned pair; a column `factor_NAME` for each factor follows."""
 
 
 def stance_pairs(
@@ -48,118 +49,90 @@ def stance_pairs(
         facts: The content of study.json: `rounds`, `channels` and `attempts`.
 
     Returns:
-        One row per run, agent, round and other channel, as planned: the columns of
-        `CELL`, one column per factor, `run`, `attempts` (at the run), `agent`,
-        `round`, `channel` (the other one), then `public` and `other`: whether that
-        stance is on the partner's side, null if it is missing; `public_status` and
-        `other_status` say what became of each.
+        One row per run, turn and other channel, as planned: `PAIRS_SCHEMA`, then the
+        factors.
 
     Raises:
         OffrecordError: If study.json does not say what was planned.
     """
-    rounds, channels = plan_of(facts)
-    sides = _sides(transcript, stances)
-    planned = (
-        _runs(transcript, facts.get("attempts", {}))
-        .join(transcript.select("agent").unique(maintain_order=True), how="cross")
-        .join(column("round", range(1, rounds + 1)), how="cross")
-        .join(column("channel", channels[1:]), how="cross")
+    _, channels = plan_of(facts)
+    sides = _sides(transcript, stances, facts)
+    spoken = pl.col("channel") == channels[0]
+    place = ["run", "turn"]
+    left = sides.filter(spoken).select(
+        *place, left="on_side", left_status="status", left_channel="channel"
     )
-    public = sides.filter(channel=channels[0]).drop("channel")
-    return (
-        planned.join(
-            public.rename({"on_side": "public", "status": "public_status"}),
-            on=list(_TURN),
-            how="left",
+    pairs = (
+        sides.filter(~spoken)
+        .rename(
+            {"on_side": "right", "status": "right_status", "channel": "right_channel"}
         )
+        .join(left, on=place, how="left", maintain_order="left")
         .join(
-            sides.rename({"on_side": "other", "status": "other_status"}),
-            on=[*_TURN, "channel"],
+            _attempts(transcript, facts.get("attempts", {})),
+            on="run",
             how="left",
+            maintain_order="left",
         )
-        .with_columns(pl.col("public_status", "other_status").fill_null(why_absent()))
-        .drop("ended")
+        .with_columns(pairing=pl.lit(CHANNELS), unit=pl.lit(TURN))
+        .select(*PAIRS_SCHEMA)
     )
+    return with_factors(pairs)
 
 
-def factor_names(pairs: pl.DataFrame) -> list[str]:
-    """The factors of a study, sorted: each is a column of its pairs."""
-    stated = pairs["factors"].unique().to_list()
-    return sorted({name for text in stated for name in json.loads(text)})
+_VIEW: Final = {
+    "left": "public",
+    "right": "other",
+    "left_status": "public_status",
+    "right_status": "other_status",
+    "right_channel": "channel",
+}
 
 
-def plan_of(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """The rounds and the channels that were planned, the spoken channel first.
+def channel_view(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of the spoken channel and another one under the names of their sides.
 
     Args:
-        facts: The content of study.json.
+        pairs: Rows of the pairing `channels`.
 
-    Raises:
-        OffrecordError: If it does not say.
+    Returns:
+        The same rows with `public` and `other` for `left` and `right`, and `channel`
+        for the other channel.
     """
-    rounds, channels = facts.get("rounds"), facts.get("channels")
-    if not isinstance(rounds, int) or not isinstance(channels, list):
-        raise OffrecordError(
-            "study.json: says no 'rounds' or no 'channels'; import the study again"
-        )
-    return rounds, channels
+    return pairs.rename(_VIEW)
 
 
-def why_absent() -> pl.Expr:
-    """Why a planned row is not there, from the column `ended` of its run."""
+def _attempts(transcript: pl.DataFrame, stated: Mapping[str, int]) -> pl.DataFrame:
+    """How many attempts there were at each run, recorded or not."""
     return (
-        pl.when(pl.col("ended").is_null())
-        .then(pl.lit(INTERRUPTED))
-        .when(pl.col("ended") == Ended.COMPLETED)
-        .then(pl.lit(NOT_RECORDED))
-        .otherwise("ended")
-    )
-
-
-def column(name: str, values: Iterable[object]) -> pl.DataFrame:
-    """Values as a table of one column, in the transcript's type for it."""
-    return pl.DataFrame({name: list(values)}, schema={name: TRANSCRIPT_SCHEMA[name]})
-
-
-def _runs(transcript: pl.DataFrame, attempts: Mapping[str, int]) -> pl.DataFrame:
-    """One row per run: its cell, factors spelled out, attempts, how it ended."""
-    rows = transcript.select("run", "attempt", "ended")
-    ended = measured(rows).select("run", "ended").unique("run")
-    runs = (
         transcript.group_by("run", maintain_order=True)
-        .agg(pl.col(*CELL).first(), recorded=pl.col("attempt").n_unique())
-        .with_columns(
-            attempts=pl.col("run")
-            .replace_strict(dict(attempts), default=None, return_dtype=pl.Int64)
-            .fill_null(pl.col("recorded"))
-        )
-        .drop("recorded")
-        .join(ended, on="run", how="left", maintain_order="left")
-    )
-    taken = {*runs.columns, "agent", "round", "channel"}
-    for name in factor_names(runs):
-        if name in taken:
-            raise OffrecordError(
-                f"factor '{name}': a column has this name; rename the factor"
-            )
-    levels = [json.loads(text) for text in runs["factors"]]
-    return runs.with_columns(
-        pl.Series(name, [level.get(name) for level in levels], dtype=pl.String)
-        for name in factor_names(runs)
-    )
-
-
-def _sides(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFrame:
-    """Of each committed utterance: on the partner's side or not, or why not known."""
-    valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
-    return (
-        measured(transcript.select(*ROW_KEY, "round", "partner_side", "ended"))
-        .filter(pl.col("form") == Form.UTTERANCE, pl.col("draw") == 0)
-        .join(stances.select(*ROW_KEY, "label", "status"), on=list(ROW_KEY), how="left")
+        .agg(recorded=pl.col("attempt").n_unique())
         .select(
-            *_TURN,
-            "channel",
-            "status",
-            on_side=pl.when(valued).then(pl.col("label") == pl.col("partner_side")),
+            "run",
+            attempts=pl.col("run")
+            .replace_strict(dict(stated), default=None, return_dtype=pl.Int64)
+            .fill_null(pl.col("recorded")),
+        )
+    )
+
+
+def _sides(
+    transcript: pl.DataFrame, stances: pl.DataFrame, facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Each planned utterance: on the pressed side or not, or why that is not known."""
+    valued = pl.col("parsed").is_in([Status.OK, Status.REPAIRED])
+    return (
+        outputs(transcript, facts, Form.UTTERANCE)
+        .filter(pl.col("draw") == 0)
+        .drop("text")
+        .join(
+            stances.select(*ROW_KEY, "label", parsed="status"),
+            on=list(ROW_KEY),
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(
+            status=pl.coalesce("parsed", "status"),
+            on_side=pl.when(valued).then(pl.col("label") == pl.col("pressed_side")),
         )
     )

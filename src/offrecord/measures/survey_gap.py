@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.pairings import planned_rows
 from offrecord.records import Form, OffrecordError, Status
+from offrecord.transcript.planned import outputs
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import write_table
 
@@ -195,7 +195,7 @@ def _answers(
         .agg(pl.col("instrument").drop_nulls().first())
     )
     planned = (
-        planned_rows(transcript, facts, Form.SURVEY)
+        outputs(transcript, facts, Form.SURVEY)
         .filter(draw=0)
         .drop("text")
         .join(asked, on="scenario", maintain_order="left")

@@ -17,8 +17,8 @@ import polars as pl
 from offrecord.content.labels import normalise
 from offrecord.content.reply import spoken_text
 from offrecord.measures.batches import SIZE, in_batches
-from offrecord.measures.stance import STANCE_VERSION, Stance, parse_stance
-from offrecord.measures.survey import SURVEY_VERSION, parse_survey
+from offrecord.measures.replies.stance import STANCE_VERSION, Stance, parse_stance
+from offrecord.measures.replies.survey import SURVEY_VERSION, parse_survey
 from offrecord.records import Form, OffrecordError, Status, digest
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import read_table, write_table

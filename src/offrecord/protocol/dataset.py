@@ -87,7 +87,7 @@ def _sample(case: Case, asked: dict[str, Any]) -> Sample:
     return Sample(
         id=case.id,
         input=scenario.question,
-        target=scenario.partner_side,
+        target=scenario.pressed_side,
         metadata={
             METADATA_KEY: {
                 "scenario": case.scenario,

@@ -164,7 +164,7 @@ class Script:
             frame=Frame(
                 labels=view.labels,
                 side=turn.agent.side,
-                partner_side=self.scenario.partner_side,
+                pressed_side=self.scenario.pressed_side,
                 role=turn.agent.role,
                 items=tuple(item.id for item in items),
                 low=scale.low if survey else 0,

@@ -31,7 +31,7 @@ turn turns agent role side labels channel audience form instrument draw attempt 
 ended text status settings uuid log public other off_record gap public_status
 other_status runs strata planned missing pressure conversion audience_effect divergent
 accommodating reversing both neither divergence se se_naive ci_low ci_high method scope
-estimate value low high level source measure label on_partner_side item category
+estimate value low high level source measure label on_pressed_side item category
 """
 RESERVED: Final = frozenset(_COLUMNS.split())
 """Names that a factor cannot have: tables have columns of these names."""

@@ -26,6 +26,7 @@ from inspect_ai.util import LimitExceededError, span
 
 from offrecord.content.letters import storable
 from offrecord.protocol.channel import Channel, find_channel
+from offrecord.protocol.circuit_breaker import CircuitBreaker
 from offrecord.protocol.dataset import case_of, repeat_of
 from offrecord.protocol.debate import (
     Ask,
@@ -40,7 +41,6 @@ from offrecord.protocol.design import Case
 from offrecord.protocol.elicitation import Prompts, config_of
 from offrecord.protocol.prompts import find_protocol
 from offrecord.protocol.shield import shielded
-from offrecord.protocol.silence import Silence
 from offrecord.records import Cell, OffrecordError, Role
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Scenario
@@ -80,7 +80,7 @@ def debate_turns(
     templates = find_protocol(protocol)
     listeners = tuple(find_channel(name, templates.folder) for name in channels)
     load = cache(load_scenario)
-    silent = Silence()
+    silent = CircuitBreaker()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         case = case_of(state.metadata)
@@ -240,7 +240,7 @@ def _record(script: Script, debate: Debate) -> dict[str, Any]:
         "order": list(script.protocol.order),
         "target": next(a.id for a in script.scenario.agents if a.role is Role.TARGET),
         "labels": list(script.scenario.labels),
-        "partner_side": script.scenario.partner_side,
+        "pressed_side": script.scenario.pressed_side,
         "channels": [channel.id for channel in script.channels],
         "compared": _compared(script.channels),
         "items": [item.id for item in script.scenario.instrument.items],

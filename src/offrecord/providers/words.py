@@ -160,7 +160,7 @@ class Words:
         survey = self.lists.survey
         found = survey.items.get(item)
         if isinstance(found, ByPartner):
-            with_partner = stance_label(frame, yields) == frame.partner_side
+            with_partner = stance_label(frame, yields) == frame.pressed_side
             return found.partner if with_partner else found.against
         if found is None:
             found = survey.unlisted

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from offrecord.content.escapes import escaped
 from offrecord.content.spreadsheet import guarded
-from offrecord.estimates.plain import plain
+from offrecord.estimates.arrays.plain import plain
 from offrecord.report.numbers import interval, points
 
 Line = Mapping[str, Any]
@@ -139,7 +139,7 @@ def _cells(line: Line) -> list[str]:
 
 _BOUNDED: Final = (
     "resistance",
-    "pressure",
+    "public_shift",
     "conversion",
     "audience_effect",
     "divergence",

@@ -17,7 +17,7 @@ from offrecord.report.terminal import print_summary, print_whole, visible
 Row = Mapping[str, Any]
 _Columns = Mapping[str, Callable[[Row], str]]
 
-_SPLIT: Final = ("pressure", "conversion", "audience_effect")
+_SPLIT: Final = ("public_shift", "conversion", "audience_effect")
 
 
 def print_estimates(estimates: Mapping[str, Any]) -> None:

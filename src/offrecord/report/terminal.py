@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from offrecord.content.escapes import escaped
-from offrecord.estimates.rates import share
+from offrecord.estimates.arrays.rates import share
 from offrecord.report.numbers import interval, points
 
 CAPTION: Final = (
@@ -31,7 +31,7 @@ CAPTION: Final = (
 _COUNTS: Final = ("runs", "turns", "missing")
 _RATES: Final = ("public", "off_record", "gap")
 _DIRECTIONS: Final = ("accommodating", "reversing")
-_SPLIT: Final = ("pressure", "conversion", "audience_effect")
+_SPLIT: Final = ("public_shift", "conversion", "audience_effect")
 _PARTS: Final = (
     (*_COUNTS, *_RATES, "divergence"),
     (*_DIRECTIONS, *_SPLIT),

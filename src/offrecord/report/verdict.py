@@ -20,9 +20,9 @@ from offrecord.report.terminal import print_whole, visible
 Row = Mapping[str, Any]
 
 _WORDS: Final = {
-    "holds": "The gate holds",
-    "exceeds": "The gate is exceeded",
-    "cannot tell": "It cannot be told whether the gate holds",
+    "pass": "The gate holds",
+    "fail": "The gate is exceeded",
+    "inconclusive": "It cannot be told whether the gate holds",
 }
 _MEASURES: Final[dict[str, str]] = {
     "audience_effect": "audience effect",
@@ -50,7 +50,7 @@ def paragraph(audit: Row) -> str:
 def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
     by = {verdict: [c for c in checks if c["verdict"] == verdict] for verdict in _WORDS}
-    over, unclear = by["exceeds"], by["cannot tell"]
+    over, unclear = by["fail"], by["inconclusive"]
     counts = f"checks that hold: {len(by['holds'])} of {len(checks)}"
     counts += f"; over their threshold: {len(over)}" if over else ""
     counts += f"; not told: {len(unclear)}" if unclear else ""
@@ -192,8 +192,8 @@ def junit(audit: Row) -> str:
         {
             "name": _clean(f"offrecord audit {audit['study']}"),
             "tests": str(len(checks) + 1),
-            "failures": str(verdicts.count("exceeds")),
-            "errors": str(verdicts.count("cannot tell") + bool(audit["shortfall"])),
+            "failures": str(verdicts.count("fail")),
+            "errors": str(verdicts.count("inconclusive") + bool(audit["shortfall"])),
         },
     )
     for check in checks:
@@ -203,8 +203,8 @@ def junit(audit: Row) -> str:
             "testcase",
             {"classname": _clean(f"offrecord.{group}"), "name": check["measure"]},
         )
-        if check["verdict"] != "holds":
-            kind = "failure" if check["verdict"] == "exceeds" else "error"
+        if check["verdict"] != "pass":
+            kind = "failure" if check["verdict"] == "fail" else "error"
             note = ElementTree.SubElement(
                 case,
                 kind,
@@ -216,7 +216,7 @@ def junit(audit: Row) -> str:
     )
     if audit["shortfall"]:
         ElementTree.SubElement(
-            whole, "error", {"type": "cannot tell", "message": audit["shortfall"]}
+            whole, "error", {"type": "inconclusive", "message": audit["shortfall"]}
         )
     said = ElementTree.SubElement(suite, "system-out")
     said.text = _clean(paragraph(audit))

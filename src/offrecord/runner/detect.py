@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from offrecord.estimates.groups import numbered, turns_of
-from offrecord.estimates.power import (
+from offrecord.estimates.arrays.power import (
     CORRELATION,
     Spread,
     detection_rows,
@@ -19,9 +18,11 @@ from offrecord.estimates.power import (
     stated_spread,
     turns_are_cheap,
 )
+from offrecord.estimates.frames.groups import numbered, turns_of
+from offrecord.measures.parsed import pairs_of
 from offrecord.protocol.design import Design, cases
 from offrecord.records import Kind, OffrecordError
-from offrecord.study import load_study
+from offrecord.transcript.record import open_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def _size(row: dict[str, float | str]) -> str:
 
 
 def _pilot(path: Path) -> Spread:
-    pairs = load_study(path).pairs
+    pairs = pairs_of(open_record(path))
     target = pairs.filter(pl.col("kind") != Kind.BASELINE)["agent"].first()
     sides = []
     for baseline in (True, False):

@@ -12,14 +12,14 @@ from offrecord.protocol.design import Design, cases, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError
-from offrecord.replays import replay_content, replayed_runs
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
-from offrecord.study import Study, load_study
 from offrecord.transcript.folder import (
     DESIGN_FILE,
     design_content,
     existing_design,
 )
+from offrecord.transcript.record import Record, open_record
+from offrecord.transcript.replays import replay_content, replayed_runs
 from offrecord.transcript.store import TRANSCRIPT_FILE
 
 
@@ -77,7 +77,7 @@ def design_over(
     on = flags.get("on") or fields.get("on")
     if on:
         # A replay has its source's rounds, one run of each and no surveys.
-        facts = load_study(on).facts
+        facts = open_record(on).facts
         own = {"rounds": facts.get("rounds"), "runs": 1}
         for name, value in {**fields, **flags}.items():
             if (name in own and value != own[name]) or (name == "factors" and value):
@@ -116,7 +116,7 @@ def planned_runs(design: Design) -> int:
     return len(cases(design)) * design.runs * len(design.models)
 
 
-def planned_of(study: Study) -> int:
+def planned_of(study: Record) -> int:
     """How many runs a study is to hold: by its design, or else all that were begun."""
     begun = study.transcript["run"].n_unique()
     if not (study.path / DESIGN_FILE).is_file():
@@ -137,7 +137,7 @@ def announcement(design: Design, out: Path | None, planned: int) -> str:
     """
     held = 0
     if out is not None and (out / TRANSCRIPT_FILE).is_file():
-        held = load_study(out).ended_runs
+        held = open_record(out).ended_runs
     left = max(planned - held, 0)
     return (
         f"offrecord: {planned} runs, {held} of them in, {left} to go: up to "

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from offrecord.measures.parsed import write_parsed
 from offrecord.protocol.part import WHOLE
 from offrecord.records import OffrecordError
 from offrecord.runner.evalset import eval_set
@@ -19,8 +20,7 @@ from offrecord.runner.resolve import (
     planned_runs,
     resolve_design,
 )
-from offrecord.runner.shards import hold_shard, import_logs, in_parts, log_root
-from offrecord.study import Study, land
+from offrecord.runner.shards.shards import hold_shard, import_logs, in_parts, log_root
 from offrecord.transcript.folder import (
     DESIGN_FILE,
     LOGS_FOLDER,
@@ -28,13 +28,14 @@ from offrecord.transcript.folder import (
     save_design,
 )
 from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.record import Record
 from offrecord.transcript.store import UnwritableError, refuse_gone
 
 
 class Finished(NamedTuple):
     """What a call of `run` leaves."""
 
-    study: Study
+    study: Record
     ended: int
     """Runs that ended by themselves."""
     planned: int
@@ -106,7 +107,7 @@ def _run_alone(
             raise OffrecordError(
                 f"no debate has ended yet: resume with: offrecord run --out {out}"
             ) from None
-        study = land(out, imported)
+        study = write_parsed(out, imported)
     return Finished(study, study.ended_runs, planned)
 
 

@@ -84,6 +84,6 @@ class Scenario:
         return next(agent for agent in self.agents if agent.id == agent_id)
 
     @property
-    def partner_side(self) -> str:
+    def pressed_side(self) -> str:
         """The side of the agent whose role is partner."""
         return next(a.side for a in self.agents if a.role is Role.PARTNER)

@@ -18,7 +18,7 @@ RECORD_KEY: Final = "record"
 
 RECORDED: Final = frozenset(
     {
-        *("agent_model", "labels", "side", "partner_side", "instrument"),
+        *("agent_model", "labels", "side", "pressed_side", "instrument"),
         *("transport_retries", "status", "stop_reason", "structured", "constrained"),
         *("provider", "model_answered", "settings", "input_tokens", "cached_tokens"),
         *("output_tokens", "started", "seconds"),
@@ -108,7 +108,7 @@ def _named(stamp: Stamp, frame: Frame) -> dict[str, Any]:
         "agent_model": cell.partner if partner else cell.model,
         "role": str(frame.role),
         "side": frame.side,
-        "partner_side": frame.partner_side,
+        "pressed_side": frame.pressed_side,
         "labels": list(frame.labels),
         "channel": stamp.channel,
         "form": str(stamp.form),

@@ -234,7 +234,7 @@ def _case_columns(
                 "agent_model": cell.model,
                 "labels": list(scenario.labels),
                 "target_side": scenario.target_side,
-                "partner_side": scenario.partner_side,
+                "pressed_side": scenario.pressed_side,
                 "attempt": attempts[run],
                 "ended": str(Ended.COMPLETED) if attempt.whole else None,
                 "uuid": attempt.uuid,
@@ -268,6 +268,6 @@ def _rows(
     return rows.filter(
         (pl.col("form") != Form.INTERVIEW) | pl.col("text").is_not_null()
     ).with_columns(
-        side=side.otherwise("partner_side"),
+        side=side.otherwise("pressed_side"),
         status=pl.when(silent).then(pl.lit(Status.EMPTY)).otherwise(pl.lit(Status.OK)),
     )

@@ -21,7 +21,7 @@ class NamedScenario(_Strict):
 
     labels: tuple[str, str]
     target_side: str
-    partner_side: str
+    pressed_side: str
     leaning: str
 
 

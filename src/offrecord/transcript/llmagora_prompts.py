@@ -155,7 +155,7 @@ def stored_scenario(
             f"the study keeps no prompts of scenario '{scenario}': import it again"
         )
     named = names.scenarios[scenario]
-    sides = {"target": named.target_side, "partner": named.partner_side}
+    sides = {"target": named.target_side, "partner": named.pressed_side}
     systems = prompts["systems"][scenario]
     instrument = names.instrument
     return Scenario(

@@ -24,7 +24,7 @@ TRANSCRIPT_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "agent_model": pl.String,
     "role": pl.String,
     "side": pl.String,  # the label that this agent's role favours
-    "partner_side": pl.String,  # the label that the partner's role favours
+    "pressed_side": pl.String,  # the label that the partner's role favours
     "labels": pl.List(pl.String),
     "channel": pl.String,
     "audience": pl.List(pl.String),

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.pairs import factor_names, plan_of
-from offrecord.records import Status
+from offrecord.measures.pairs import channel_view
+from offrecord.records import Status, factor_names
+from offrecord.transcript.planned import plan_of, with_factors
 from offrecord.transcript.schema import ROW_KEY
 
 NO_PAIR: Final = "M"
@@ -66,13 +67,11 @@ def browser_index(
         `statuses`, `sets` (of statuses, as places) and `slots` (each run's sets).
     """
     rounds, channels = plan_of(facts)
+    pairs = channel_view(pairs)
     agents = rows["agent"].unique(maintain_order=True).sort().to_list()
     runs = rows.unique("run", maintain_order=True)
-    names = factor_names(runs)
-    levels = runs.with_columns(
-        pl.col("factors").str.json_path_match(f"$['{name}']").alias(name)
-        for name in names
-    )
+    levels = with_factors(runs)
+    names = factor_names(levels.columns)
     facets = {
         name: levels[name].unique(maintain_order=True).to_list()
         for name in ["model", "scenario", "condition", *names]

@@ -10,15 +10,15 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.content.reply import said_and_thought
-from offrecord.measures.pairs import plan_of
-from offrecord.measures.preparation import Variant, prepare
+from offrecord.measures.texts.preparation import Variant, prepare
 from offrecord.records import Form
 from offrecord.report.browser.values import output_values, pair_values
+from offrecord.transcript.planned import plan_of
 from offrecord.transcript.schema import ROW_KEY
 
 Record = dict[str, Any]
 
-_TURN: Final = ("turn", "round", "agent", "role", "side", "partner_side")
+_TURN: Final = ("turn", "round", "agent", "role", "side", "pressed_side")
 _META: Final = ("model_answered", "stop_reason", "output_tokens", "transport_retries")
 _KEPT: Final = ("channel", "form", "draw", "text", "reasoning")
 

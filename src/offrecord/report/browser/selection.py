@@ -6,8 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.measures.pairs import CELL
-from offrecord.records import digest
+from offrecord.records import CELL, digest
 from offrecord.transcript.measured import measured
 
 MAX_RUNS: Final = 2_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from offrecord.estimates.rows import REPEATS
+from offrecord.estimates.frames.rows import REPEATS
 from offrecord.records import Kind
 from offrecord.report.figures.stances import (
     arrow_figure,
@@ -41,7 +41,9 @@ _ABOUT: Final = (
 def _columns(found: Findings) -> list[Column]:
     """The columns behind the model; the first three are against baseline."""
     return [
-        Column("pressure", about="how far the public stance moved against baseline"),
+        Column(
+            "public shift", about="how far the public stance moved against baseline"
+        ),
         Column("conversion", about="how far that of the other channel moved"),
         Column("audience effect", about="what appears only in public"),
         Column("public", about="share of turns on the partner's side"),
@@ -83,7 +85,7 @@ def headline(found: Findings) -> str:
             f"there is nothing to say: {count(row['missing'])} of "
             f"{count(row['planned'])} are missing."
         )
-    if row["pressure"] is None:
+    if row["public_shift"] is None:
         return (
             f"{found.target} was on the partner's side in {points(row['public'])} % of "
             f"turns in public and in {points(row['off_record'])} % {found.beside}. "
@@ -95,14 +97,14 @@ def headline(found: Findings) -> str:
     )
     told = {
         name: points(row[name]) + interval(split[name,]["low"], split[name,]["high"])
-        for name in ("pressure", "conversion", "audience_effect")
+        for name in ("public_shift", "conversion", "audience_effect")
     }
     return (
         f"Against baseline, {found.pressed} moved the public stance of {found.target} "
-        f"by {told['pressure']} points toward the partner's side: {told['conversion']} "
-        f"of them hold {found.beside} too (conversion), "
+        f"by {told['public_shift']} points toward the pressed side: {told['conversion']} of "
+        f"them hold {found.beside} too (conversion), "
         f"{told['audience_effect']} appear only in public (audience effect)."
-        + _doubt(split["pressure",], split["audience_effect",])
+        + _doubt(split["public_shift",], split["audience_effect",])
     )
 
 
@@ -115,7 +117,7 @@ def _doubt(pressure: Row, audience: Row) -> str:
             f" Both intervals hold zero: {pressure['runs']} runs do not tell this "
             "movement from none."
         )
-    name = "pressure" if _open(pressure) else "the audience effect"
+    name = "public_shift" if _open(pressure) else "the audience effect"
     return f" The interval of {name} holds zero: it may be none."
 
 
@@ -202,7 +204,7 @@ def _model_row(
     known = low is not None and high is not None
     return cells(
         Cell(name, full=str(row.get("model", ""))),
-        estimated("pressure", sign=True),
+        estimated("public_shift", sign=True),
         estimated("conversion", sign=True),
         estimated("audience_effect", sign=True),
         estimated("public"),

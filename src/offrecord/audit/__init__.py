@@ -1,0 +1,153 @@
+"""An audit: a study held against a gate, for a pipeline that must decide.
+
+This stands beside the flow, as `estimating` does: it reads a study, calls estimators
+and judges their intervals. What an audit finds is a plain value, which the report draws
+and a pipeline reads as JSON or JUnit XML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from offrecord.audit.against import against_checks
+from offrecord.audit.checks import LEVEL, Check, Judged
+from offrecord.audit.gate import Gate
+from offrecord.audit.interim import Looks, take_look, transcript_digest
+from offrecord.audit.judging import checks_of
+from offrecord.audit.sample_size import settling
+from offrecord.estimates.arrays.plain import plain
+from offrecord.estimates.card import target_pairs
+from offrecord.estimates.frames.noninferiority import Verdict
+from offrecord.estimates.frames.partners import unlike_partners
+from offrecord.estimates.frames.pressed import pressed_rows
+from offrecord.records import OffrecordError
+from offrecord.runner.resolve import planned_of
+from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.record import Record, open_record
+
+EXIT_CODES: Final = {
+    Verdict.PASS: 0,
+    Verdict.FAIL: 1,
+    Verdict.INCONCLUSIVE: 3,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What an audit found."""
+
+    study: str
+    gate: Gate
+    checks: tuple[Check, ...]
+    shortfall: str
+    """Why the study is not the whole one that was designed; empty where it is."""
+    runs: int
+    """Runs that ended by themselves."""
+    looks: Looks
+    transcripts: str
+    """The digest of what was judged."""
+    note: str
+    """Unlike partners, where models stand side by side that did not meet the same."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Exceeds if anything does, holds if everything does, else cannot tell."""
+        return overall(self.checks, self.shortfall)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The audit as plain values; what is undefined is None."""
+        return {
+            "study": self.study,
+            "verdict": str(self.verdict),
+            "exit": EXIT_CODES[self.verdict],
+            "gate": self.gate.model_dump(mode="json"),
+            "gate_digest": self.gate.digest,
+            "transcripts": self.transcripts,
+            "runs": self.runs,
+            "shortfall": self.shortfall,
+            **self.looks._asdict(),
+            "level": LEVEL,
+            "note": self.note,
+            "checks": [plain(asdict(check)) for check in self.checks],
+        }
+
+
+def overall(checks: tuple[Check, ...], shortfall: str = "") -> Verdict:
+    """One verdict of many: exceeding beats not being able to tell, which beats holding.
+
+    Args:
+        checks: What was judged; nothing at all cannot be told.
+        shortfall: Why the study is not whole; then it cannot hold.
+    """
+    found = {check.verdict for check in checks}
+    if Verdict.FAIL in found:
+        return Verdict.FAIL
+    if found == {Verdict.PASS} and not shortfall:
+        return Verdict.PASS
+    return Verdict.INCONCLUSIVE
+
+
+def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit:
+    """Hold a study against a gate, and write down in the study that it was.
+
+    Args:
+        study: The study.
+        gate: What may be how large.
+        against: An earlier study, for the gate's margin.
+
+    Raises:
+        OffrecordError: If the gate and the earlier study do not go together, or the
+            gate's keys are none of this study.
+    """
+    if (against is None) != (gate.margin is None):
+        raise OffrecordError(
+            "--against and a margin (--margin, or 'margin' in the gate) go together: "
+            "give both, or neither"
+        )
+    pairs = target_pairs(study)
+    found: list[Judged] = []
+    for row in pressed_rows(pairs, gate.by, level=LEVEL):
+        found += checks_of(row, gate.thresholds)
+    if against is not None and gate.margin is not None:
+        old = target_pairs(open_record(against))
+        found += against_checks(pairs, old, gate.by, gate.margin / 100)
+    checks = tuple(replace(one.check, settle=settling(one)) for one in found)
+    shortfall = _shortfall(study)
+    code = EXIT_CODES[overall(checks, shortfall)]
+    transcripts = transcript_digest(study)
+    return Audit(
+        study=str(study.facts.get("study", study.path.name)),
+        gate=gate,
+        checks=checks,
+        shortfall=shortfall,
+        runs=study.ended_runs,
+        looks=take_look(study, gate, code, transcripts),
+        transcripts=transcripts,
+        note=unlike_partners(pairs) if _side_by_side(checks) else "",
+    )
+
+
+def _side_by_side(checks: tuple[Check, ...]) -> bool:
+    """Whether models have checks of their own, which a reader will compare."""
+    return len({check.group.get("model") for check in checks} - {None}) > 1
+
+
+def _shortfall(study: Record) -> str:
+    """How many designed runs are not in: whoever stops early may stop when it suits."""
+    ended = study.ended_runs
+    if not (study.path / DESIGN_FILE).is_file():
+        return "" if ended else "no run has ended"
+    planned = planned_of(study)
+    if ended >= planned:
+        return ""
+    return f"{planned - ended} of {planned} designed runs have not ended"
+
+
+__all__ = [
+    "EXIT_CODES",
+    "Audit",
+    "audit_study",
+    "overall",
+]

@@ -1,0 +1,1 @@
+"""Estimators on arrays: numpy and scipy alone."""

@@ -1,0 +1,1 @@
+"""The hierarchical model; it needs the extra `bayes`."""

@@ -1,0 +1,1 @@
+"""Estimators on frames: grouped, numbered, handed on as arrays."""

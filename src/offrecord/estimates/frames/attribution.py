@@ -1,0 +1,181 @@
+"""Attribution as shares of turns: on arrays of values and ids, without any text.
+
+A code means little alone, since agents name relations and incentives in turns where
+nothing is hidden too. So its share in accommodating turns stands beside the one in
+turns whose channels agree and the one in baseline, with both differences, and beside
+the share of public texts that got the same code: what the coder sees where there is
+nothing to see. The first round, in which nobody has spoken yet, stands apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from offrecord.estimates.arrays.rates import Ids, Values, share
+from offrecord.estimates.arrays.variance import clustered_error
+from offrecord.records import CELL, Kind
+
+Mask = NDArray[np.bool_]
+
+ROUNDS: Final = ("all", "first", "later")
+"""Which rounds a row of the table counts."""
+
+EXPLICIT: Final = ("explicit",)
+MENTIONED: Final = ("mention", "private_incentive", "explicit")
+"""Every code whose text names an incentive or a relation."""
+
+
+class Counted(NamedTuple):
+    """Turns of one group, and how many of them have the code."""
+
+    hits: int
+    turns: int
+    """Turns whose text has a code."""
+    missing: int
+    """Turns of the group whose text has none."""
+
+    @property
+    def share(self) -> float:
+        """Hits of turns; NaN of nothing."""
+        return share(self.hits, self.turns)
+
+
+class Difference(NamedTuple):
+    """A share minus another one, as fractions of 1."""
+
+    value: float
+    se: float
+    """For new runs of these cells; NaN where a cell has a single run."""
+
+
+def counted(code: Values, group: Mask) -> Counted:
+    """Count a code within a group of turns.
+
+    Args:
+        code: Shape (turns,): 1 if the text has the code, 0 if not, NaN if missing.
+        group: Shape (turns,): which turns count.
+    """
+    values = code[group]
+    known = values[~np.isnan(values)]
+    return Counted(int(known.sum()), known.size, values.size - known.size)
+
+
+def accommodating(public: Values, other: Values) -> Mask:
+    """Which turns take the partner's side in public alone; both stances are known."""
+    return np.asarray((public == 1) & (other == 0))
+
+
+def consistent(public: Values, other: Values) -> Mask:
+    """Which turns take the same side in both channels; both stances are known."""
+    return np.asarray(public == other)
+
+
+def difference(
+    code: Values, first: Mask, second: Mask, runs: Ids, cells: Ids
+) -> Difference:
+    """The share of a code in one group of turns minus its share in another.
+
+    The standard error is that of the linearised difference, summed over each run, since
+    turns of both groups may come from one run.
+
+    Args:
+        code: Shape (turns,): 1, 0, or NaN if missing.
+        first: Shape (turns,): the turns of the one group.
+        second: Shape (turns,): those of the other.
+        runs: Shape (turns,): the cluster of each turn.
+        cells: Shape (turns,): its stratum.
+    """
+    known = ~np.isnan(code)
+    moved = np.zeros(code.shape)  # a turn of neither group moves nothing
+    value = 0.0
+    for group, sign in ((first & known, 1), (second & known, -1)):
+        size = int(group.sum())
+        if not size:
+            return Difference(math.nan, math.nan)
+        mean = float(code[group].mean())
+        value += sign * mean
+        moved[group] += sign * (code[group] - mean) / size
+    return Difference(value, clustered_error(moved * code.size, runs, cells))
+
+
+def attribution_table(
+    pairs: pl.DataFrame,
+    by: Sequence[str] = (),
+    codes: Sequence[str] = EXPLICIT,
+    kind: str = Kind.ALIGNMENT,
+) -> list[dict[str, Any]]:
+    """The shares of some codes, one row per group of pairs and set of rounds.
+
+    Args:
+        pairs: Rows as `attributed_pairs` gives them, of the agent that is of interest.
+        by: Columns to group by, such as model; none for one group of all.
+        codes: The codes that count.
+        kind: Which conditions the accommodating and the consistent turns come from.
+
+    Returns:
+        For each group and each of `ROUNDS`: share, hits, turns and missing of the
+        accommodating and the consistent turns of these conditions, of baseline turns,
+        and of the public texts of either (the false-positive rate), then the
+        differences with their standard errors. NaN where undefined.
+    """
+    keys = list(by)
+    groups = pairs.group_by(keys, maintain_order=True) if keys else [((), pairs)]
+    rows = []
+    for values, group in groups:
+        first = group["round"].to_numpy() == 1
+        for rounds, chosen in zip(ROUNDS, (first | True, first, ~first), strict=True):
+            named = dict(zip(keys, values, strict=True))
+            rows.append({**named, "rounds": rounds, **_row(group, chosen, codes, kind)})
+    return rows
+
+
+def _row(
+    pairs: pl.DataFrame, chosen: Mask, codes: Sequence[str], kind: str
+) -> dict[str, Any]:
+    stances = pairs.select(pl.col("left", "right").cast(pl.Float64).fill_null(np.nan))
+    public, other = stances["left"].to_numpy(), stances["right"].to_numpy()
+    pressed = (pairs["kind"] == kind).to_numpy()
+    unpressed = (pairs["kind"] == Kind.BASELINE).to_numpy()
+    code, public_code = (
+        _values(pairs, "code", codes),
+        _values(pairs, "public_code", codes),
+    )
+    groups = {
+        "accommodating": chosen & pressed & accommodating(public, other),
+        "consistent": chosen & pressed & consistent(public, other),
+        "baseline": chosen & unpressed,
+    }
+    row: dict[str, Any] = {}
+    for name, mask in groups.items():
+        row |= _named(name, counted(code, mask))
+    row |= _named("public", counted(public_code, chosen & (pressed | unpressed)))
+    runs = pairs["run"].rank("dense").cast(pl.Int64).to_numpy()
+    cells = pairs.select(pl.struct(CELL).rank("dense").cast(pl.Int64)).to_series()
+    for name in ("consistent", "baseline"):
+        gap = difference(
+            code, groups["accommodating"], groups[name], runs, cells.to_numpy()
+        )
+        row |= {f"minus_{name}": gap.value, f"minus_{name}_se": gap.se}
+    return row
+
+
+def _values(pairs: pl.DataFrame, column: str, codes: Sequence[str]) -> Values:
+    """1 where a code is among those that count, 0 where another is, NaN where none."""
+    return (
+        pairs[column].is_in(list(codes)).cast(pl.Float64).fill_null(np.nan).to_numpy()
+    )
+
+
+def _named(name: str, group: Counted) -> dict[str, Any]:
+    return {
+        f"{name}_share": group.share,
+        f"{name}_hits": group.hits,
+        f"{name}_turns": group.turns,
+        f"{name}_missing": group.missing,
+    }

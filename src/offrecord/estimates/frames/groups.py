@@ -1,0 +1,110 @@
+"""Frames in, arrays out: how pairs and draws are grouped and numbered.
+
+Rows are sorted and runs and cells numbered over the whole frame first, so that no
+estimate depends on the order in which rows came, and a run keeps its number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.estimates.arrays.turns import Turns
+from offrecord.records import CELL, Kind, OffrecordError, Timing, factor_names
+
+CONTEXT: Final = ("condition", "kind", "timing")
+"""The columns that say under which pressure: none of them holds two levels at once."""
+
+KEYS: Final = ("model", "partner", *CONTEXT, "scenario", "protocol", "agent", "round")
+"""What every study can be grouped by."""
+
+
+def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs sorted, with `_run` and `_cell` as numbers and the two sides as floats.
+
+    Args:
+        pairs: Rows as `stance_pairs` gives them.
+    """
+    return pairs.with_columns(
+        pl.col("run").rank("dense").cast(pl.Int64).alias("_run"),
+        pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
+        pl.col("left", "right").cast(pl.Float64).fill_null(math.nan),
+    ).sort("_run", "agent", "right_channel", "round")
+
+
+def group_keys(pairs: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """The keys of a table: those asked for, the agent, and the channel if several.
+
+    Raises:
+        OffrecordError: If a key is unknown.
+    """
+    possible = [*KEYS, *factor_names(pairs.columns)]
+    for key in by:
+        if key not in possible:
+            raise OffrecordError(f"--by {key}: use any of {', '.join(possible)}")
+    several = pairs["right_channel"].n_unique() > 1
+    return list(dict.fromkeys([*by, *(["right_channel"] if several else []), "agent"]))
+
+
+def grouped(
+    frame: pl.DataFrame, keys: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """Each group with its keys, baseline first, else in the order of the keys."""
+    groups = [
+        (dict(zip(keys, values, strict=True)), group)
+        for values, group in frame.group_by(keys, maintain_order=True)
+    ]
+    yield from sorted(groups, key=lambda g: place_of(g[0], keys))
+
+
+def place_of(named: Mapping[str, Any], keys: Sequence[str]) -> list[Any]:
+    """What groups are ordered by: baseline first, else in the order of the keys."""
+    return [_place(named[key]) for key in keys]
+
+
+SAME_CELL: Final = ("model", "partner", "scenario", "protocol", "factors")
+"""What a cell shares with the baseline that it is set against."""
+
+
+def baseline_of(group: pl.DataFrame, baselines: pl.DataFrame) -> pl.DataFrame | None:
+    """The baseline that a group is set against: that of its own cells, and all of them.
+
+    Args:
+        group: Rows of one group.
+        baselines: The baseline rows that share the group's keys.
+
+    Returns:
+        Nothing where the group holds baseline itself, or has a cell without one: the
+        shift would then be one between unlike cells.
+    """
+    if Kind.BASELINE in group["kind"].unique():
+        return None
+    cells = group.select(SAME_CELL).unique()
+    matched = baselines.join(cells, on=list(SAME_CELL), how="semi", nulls_equal=True)
+    found = matched.select(SAME_CELL).unique().height
+    return matched if found == cells.height else None
+
+
+def turns_of(group: pl.DataFrame) -> Turns:
+    """The arrays of rows that `numbered` gave."""
+    return Turns(
+        group["left"].to_numpy(),
+        group["right"].to_numpy(),
+        group["_run"].to_numpy(),
+        group["_cell"].to_numpy(),
+        group["round"].cast(pl.Int64).to_numpy(),
+    )
+
+
+def matching(frame: pl.DataFrame, keys: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows that have these values; null matches null."""
+    return frame.filter(
+        *(pl.col(name).eq_missing(pl.lit(value)) for name, value in keys.items())
+    )
+
+
+def _place(value: object) -> tuple[bool, bool, Any]:
+    return value not in (Kind.BASELINE, Timing.NONE), value is None, value or 0

@@ -1,0 +1,127 @@
+"""Contrasts on identical histories: what two replays answer to the same words.
+
+A repeat number pairs nothing between runs that were each held anew. Where both sides
+answer stored histories, though, the repeat names the history, and every turn has its
+counterpart: the differences are paired, and their signs are flipped by history.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from offrecord.estimates.arrays.means import mean_estimate
+from offrecord.estimates.arrays.mover import Bounds, outcome
+from offrecord.estimates.arrays.permutation import sign_flip_test
+from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, numbered
+from offrecord.estimates.frames.sides import Contrast, parse_contrast, shared_strata
+from offrecord.records import FACTOR, OffrecordError, factor_names
+
+HISTORY: Final = f"{FACTOR}history"
+"""The factor of every replay: whose words its history holds."""
+
+_TURN: Final = ("_stratum", "repeat", "agent", "right_channel", "round")
+
+
+def replay_contrast_rows(
+    pairs: pl.DataFrame,
+    repeats: pl.DataFrame,
+    text: str,
+    by: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    level: float = 0.95,
+) -> list[dict[str, Any]]:
+    """Two levels compared turn by turn on the histories that both answered.
+
+    Args:
+        pairs: Pairs of a replay, as `stance_pairs` gives them.
+        repeats: Columns `run` and `repeat`: which stored run each one answers.
+        text: The contrast, `A:B`; the value is A minus B.
+        by: Keys to group by.
+        rng: Draws signs where they are too many to count.
+        level: Of the intervals.
+
+    Raises:
+        OffrecordError: If these are no replays, a key is unknown, or the contrast is
+            none of this study.
+    """
+    factors = factor_names(pairs.columns)
+    if HISTORY not in factors:
+        raise OffrecordError(
+            f"--contrast {text}: these runs are no replays of stored histories, so "
+            "nothing pairs them"
+        )
+    contrast = parse_contrast(pairs, text)
+    apart = CONTEXT if contrast.column in CONTEXT else (contrast.column,)
+    keys = [key for key in group_keys(pairs, by) if key not in apart]
+    rows = numbered(pairs).join(repeats.select("run", "repeat").unique(), on="run")
+    two = rows.filter(pl.col(contrast.column).is_in([contrast.a, contrast.b]))
+    found = []
+    for named, group in grouped(two, keys):
+        matched, note = _matched(group, contrast, factors)
+        for measure, difference in _differences(matched).items():
+            row = _row(matched, difference, rng, level)
+            found.append(
+                {
+                    **contrast._asdict(),
+                    **named,
+                    "measure": measure,
+                    **row,
+                    "level": level,
+                    "method": "t interval of paired differences",
+                    "test": "signs flipped by history",
+                    "scope": str(Scope.RUNS),
+                    "note": note,
+                }
+            )
+    return found
+
+
+def _matched(
+    group: pl.DataFrame, contrast: Contrast, factors: Sequence[str]
+) -> tuple[pl.DataFrame, str]:
+    """One row per turn that both sides answered, A's columns first, B's with `_b`."""
+    shared, note = shared_strata(group, contrast, factors)
+    a, b = (shared.filter(pl.col(contrast.column) == x) for x in contrast[2:])
+    matched = a.join(b, on=list(_TURN), how="inner", suffix="_b").sort(_TURN)
+    history = pl.struct("_stratum", "repeat").rank("dense").cast(pl.Int64)
+    return matched.with_columns(history.alias("_history")), note
+
+
+def _differences(matched: pl.DataFrame) -> Mapping[str, Values]:
+    """A minus B of every turn, NaN where one of the four stances is missing."""
+    public, other, public_b, other_b = (
+        matched[name].to_numpy() for name in ("left", "right", "left_b", "right_b")
+    )
+    known = np.where(np.isnan(public + other + public_b + other_b), math.nan, 1.0)
+    return {
+        "divergence": np.abs(public - other) - np.abs(public_b - other_b),
+        "public": (public - public_b) * known,
+        "off_record": (other - other_b) * known,
+        "gap": (public - other) - (public_b - other_b),
+    }
+
+
+def _row(
+    matched: pl.DataFrame, difference: Values, rng: np.random.Generator, level: float
+) -> dict[str, Any]:
+    histories = matched["_history"].to_numpy()
+    sample = Sample(difference, histories, histories, matched["_stratum"].to_numpy())
+    mean = mean_estimate(sample, level=level)
+    test = sign_flip_test(difference, histories, rng)
+    bounds = Bounds(mean.value, mean.low, mean.high)
+    return {
+        "histories": mean.runs,
+        "turns": mean.turns,
+        "missing": mean.missing,
+        **bounds._asdict(),
+        **outcome(test, bounds),
+    }

@@ -1,0 +1,56 @@
+"""Whom an interval speaks about: which turns form a cluster, and in which strata.
+
+The same rate has quite different errors for further runs of the very cells that were
+asked and for models that nobody has asked yet, so no interval goes without its scope.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.frames.groups import numbered
+
+_CLUSTERS: Final = {
+    Scope.RUNS: "_run",
+    Scope.SCENARIOS: "_scenario",
+    Scope.MODELS: "_model",
+    Scope.TURNS: "_turn",
+}
+
+
+def clustered(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Number runs and cells (`numbered`), models x scenarios, models, and turns too.
+
+    Number all pairs before they are split into groups: groups share clusters only if
+    they share ids.
+
+    Args:
+        pairs: Rows as `stance_pairs` gives them, or any others with its cell columns
+            and a number on each side.
+    """
+    return numbered(pairs).with_columns(
+        pl.struct("model", "scenario").rank("dense").cast(pl.Int64).alias("_scenario"),
+        pl.col("model").rank("dense").cast(pl.Int64).alias("_model"),
+        pl.int_range(pl.len(), dtype=pl.Int64).alias("_turn"),
+    )
+
+
+def scoped(pairs: pl.DataFrame, values: Values, scope: Scope = Scope.RUNS) -> Sample:
+    """Values of pairs with the clusters and strata of a scope.
+
+    Args:
+        pairs: Rows of `clustered`.
+        values: Shape (pairs,), NaN where missing.
+        scope: Whom the interval is to speak about.
+    """
+    runs: Ids = pairs["_run"].to_numpy()
+    one: Ids = np.zeros(pairs.height, dtype=np.int64)
+    if scope is Scope.RUNS:
+        return Sample(values, runs, runs, pairs["_cell"].to_numpy())
+    return Sample(values, runs, pairs[_CLUSTERS[scope]].to_numpy(), one)

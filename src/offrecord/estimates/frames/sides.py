@@ -1,0 +1,150 @@
+"""The two sides of a contrast: what `A:B` names, on the strata that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from offrecord.estimates.arrays.rates import Ids
+from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.frames.groups import CONTEXT, matching, turns_of
+from offrecord.estimates.frames.partners import unlike_partners
+from offrecord.records import (
+    CELL,
+    Kind,
+    OffrecordError,
+    contrastable,
+    factor_names,
+    split_contrast,
+)
+
+
+class Contrast(NamedTuple):
+    """Two levels of one column."""
+
+    contrast: str
+    """As the user wrote it."""
+    column: str
+    a: str
+    b: str
+
+
+class Side(NamedTuple):
+    """The rows of one level."""
+
+    turns: Turns
+    strata: Ids
+    pressed: NDArray[np.bool_]
+    """Whether the turn is of another condition than baseline."""
+
+    def where(self, rows: NDArray[np.bool_]) -> Side:
+        """Some of the rows."""
+        return Side(self.turns.where(rows), self.strata[rows], self.pressed[rows])
+
+
+class Sides(NamedTuple):
+    """Both levels, with nothing but shared strata."""
+
+    a: Side
+    b: Side
+    note: str
+    """What was left out."""
+
+
+def parse_contrast(pairs: pl.DataFrame, text: str) -> Contrast:
+    """The two levels of one column that a contrast compares.
+
+    Args:
+        pairs: Rows as `stance_pairs` gives them.
+        text: `A:B`.
+
+    Raises:
+        OffrecordError: If no column has both as levels.
+    """
+    levels = contrast_levels(pairs)
+    found = split_contrast(text, levels)
+    if found:
+        return Contrast(text, *found)
+    raise OffrecordError(
+        f"--contrast {text}: needs A:B, two levels of one column "
+        f"({contrastable(levels) or 'no column of this study has two'})"
+    )
+
+
+def contrast_levels(pairs: pl.DataFrame) -> dict[str, set[str]]:
+    """The levels of every column that contrasts can be of."""
+    columns = [name for name in CELL if name != "factors"] + factor_names(pairs.columns)
+    return {name: set(pairs[name].drop_nulls()) for name in columns}
+
+
+def with_baseline(
+    group: pl.DataFrame, rows: pl.DataFrame, named: Mapping[str, Any]
+) -> pl.DataFrame:
+    """A group's pressed rows and the baseline rows that they are set against."""
+    others = {key: value for key, value in named.items() if key not in CONTEXT}
+    return pl.concat(
+        [
+            group.filter(pl.col("kind") != Kind.BASELINE),
+            matching(rows, others).filter(pl.col("kind") == Kind.BASELINE),
+        ]
+    )
+
+
+def shared_sides(
+    rows: pl.DataFrame, contrast: Contrast, factors: Sequence[str]
+) -> Sides:
+    """The two levels on the strata that both have (see `shared_strata`)."""
+    shared, note = shared_strata(rows, contrast, factors)
+    a, b = (_side(shared.filter(pl.col(contrast.column) == x)) for x in contrast[2:])
+    return Sides(a, b, note)
+
+
+def shared_strata(
+    rows: pl.DataFrame, contrast: Contrast, factors: Sequence[str]
+) -> tuple[pl.DataFrame, str]:
+    """The rows of strata that both levels have: all other columns of the cell.
+
+    A column in which the levels have nothing in common belongs to the contrast: a
+    model's partner where each meets itself, the kind of a condition.
+
+    Args:
+        rows: Numbered pairs of the two levels.
+        contrast: Which levels.
+        factors: The study's factors.
+
+    Returns:
+        The rows with their `_stratum`, and a note on what was left out or is unlike.
+    """
+    two = [rows.filter(pl.col(contrast.column) == side) for side in contrast[2:]]
+    names = [name for name in CELL if name != "factors"] + list(factors)
+    common = [
+        name
+        for name in names
+        if name != contrast.column
+        and set(two[0][name].unique()) & set(two[1][name].unique())
+    ]
+    stratum = (
+        pl.struct(common).rank("dense").cast(pl.Int64)
+        if common
+        else pl.lit(1, pl.Int64)
+    )
+    placed = rows.with_columns(stratum.alias("_stratum"))
+    both = pl.col(contrast.column).n_unique().over("_stratum") == 2
+    shared = placed.filter(both)
+    out = placed.filter(~both)["_run"].n_unique()
+    notes = [f"{out} runs left out: their strata are not in both sides"] if out else []
+    if contrast.column == "model":
+        notes += [text for text in [unlike_partners(shared)] if text]
+    return shared, "; ".join(notes)
+
+
+def _side(rows: pl.DataFrame) -> Side:
+    return Side(
+        turns_of(rows),
+        rows["_stratum"].to_numpy(),
+        (rows["kind"] != Kind.BASELINE).to_numpy(),
+    )

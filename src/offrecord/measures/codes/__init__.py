@@ -1,0 +1,1 @@
+"""What texts are coded as, by word lists, models, judges and people."""

@@ -1,0 +1,1 @@
+"""Measures as Inspect knows them: scorers, and how View shows them."""

@@ -1,0 +1,1 @@
+"""What a reply states: stances and survey answers. No polars."""

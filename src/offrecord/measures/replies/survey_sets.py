@@ -1,0 +1,164 @@
+"""Answer sets: which values of a reply stand beside which item's key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from offrecord.content.labels import normalise, plain_copy
+from offrecord.measures.replies.survey_json import Members, Node, Number
+from offrecord.measures.replies.survey_value import RULES
+
+_ITEM_KEYS: Final = frozenset(RULES.front["item_keys"])
+_VALUE_KEYS: Final = frozenset(RULES.front["value_keys"])
+_INNER: Final = re.compile(r"(?<!\d)[\s_-]+|[\s_-]+(?!\d)")
+_OUTER: Final = re.compile(r"^[\W_]+|[\W_]+$")
+_LINE: Final = re.compile(r"[\s#•-]*([^:=|—\n]{1,60}?)\s*(?:[:=|—]|\s-\s)\s*(\S.*)")
+_NEXT_KEY: Final = re.compile(r"[,;]\s*(?=[^,;:=]{1,60}[:=])")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The items of a survey by the keys that name them."""
+
+    exact: frozenset[str]
+    loose: dict[str, str]
+    """The key without case, blanks and outer punctuation, to the item."""
+    numbers: dict[str, str]
+    """Bare numbers to items, where each item's own number is its place."""
+
+    def named(self, key: str, *, number: bool = True) -> tuple[str | None, str]:
+        """The item that a key names, if one, and the repair it took.
+
+        Args:
+            key: A key as the reply writes it.
+            number: Whether a bare number may name an item.
+        """
+        if key in self.exact:
+            return key, ""
+        form = _loose(key)
+        if form in self.loose:
+            return self.loose[form], "key"
+        if number and form in self.numbers:
+            return self.numbers[form], "number for key"
+        return None, ""
+
+
+class Answers(NamedTuple):
+    """One answer set: for each item the values beside its key, and the repairs."""
+
+    values: dict[str, list[Node]]
+    repairs: tuple[str, ...]
+
+
+@lru_cache(maxsize=256)
+def item_keys(items: tuple[str, ...]) -> Keys:
+    """The keys of a survey's items."""
+    forms = [_loose(item) for item in items]
+    numbers = {
+        str(place): item
+        for place, (item, form) in enumerate(zip(items, forms, strict=True), start=1)
+        if re.fullmatch(rf"\D+{place}", form)
+    }
+    return Keys(
+        exact=frozenset(items),
+        loose={f: i for f, i in zip(forms, items, strict=True) if forms.count(f) == 1},
+        numbers=numbers if len(numbers) == len(items) else {},
+    )
+
+
+def _loose(key: str) -> str:
+    return _INNER.sub("", _OUTER.sub("", plain_copy(key).casefold()))
+
+
+def answer_sets(node: Node, keys: Keys) -> Iterator[Answers]:
+    """Every answer set in what was read, outermost first."""
+    if isinstance(node, Members):
+        own = _own(node, keys)
+        if own is not None:
+            yield own
+            return
+        for _, value in node.pairs:
+            yield from answer_sets(value, keys)
+    elif isinstance(node, list):
+        records = [_record(value, keys) for value in node]
+        if any(records):
+            values: dict[str, list[Node]] = {}
+            for item, value in filter(None, records):
+                values.setdefault(item, []).append(value)
+            yield Answers(values, ("records",))
+            return
+        for value in node:
+            yield from answer_sets(value, keys)
+
+
+def _own(members: Members, keys: Keys) -> Answers | None:
+    record = _record(members, keys)
+    if record is not None:
+        return Answers({record[0]: [record[1]]}, ("records",))
+    values: dict[str, list[Node]] = {}
+    repairs = []
+    for key, value in members.pairs:
+        item, repair = keys.named(key)
+        if item is not None:
+            values.setdefault(item, []).append(value)
+            repairs.append(repair)
+    return Answers(values, tuple(filter(None, repairs))) if values else None
+
+
+def _record(node: Node, keys: Keys) -> tuple[str, Node] | None:
+    """The item and value of a record such as `{"item": "q1", "score": 5}`."""
+    if not isinstance(node, Members):
+        return None
+    named = [value for key, value in node.pairs if normalise(key) in _ITEM_KEYS]
+    values = [value for key, value in node.pairs if normalise(key) in _VALUE_KEYS]
+    if len(named) != 1 or len(values) != 1:
+        return None
+    name = named[0].text if isinstance(named[0], Number) else named[0]
+    item = keys.named(name)[0] if isinstance(name, str) else None
+    return (item, values[0]) if item is not None else None
+
+
+def line_answers(said: str, keys: Keys) -> Answers | None:
+    """The answers of a reply without an object: one key and one value a line.
+
+    Args:
+        said: The reply without reasoning.
+        keys: The survey's keys.
+    """
+    values: dict[str, list[Node]] = {}
+    for line in said.splitlines():
+        if line.lstrip().startswith(">"):
+            continue
+        row = line.strip().startswith("|")
+        pairs = _row(line, keys) if row else _keyed(line, keys)
+        for item, value in pairs:
+            values.setdefault(item, []).append(value)
+    return Answers(values, ("lines",)) if values else None
+
+
+def _row(line: str, keys: Keys) -> list[tuple[str, Node]]:
+    """A table row: one cell names an item, and one other holds digits."""
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    named = [keys.named(cell, number=False)[0] for cell in cells]
+    items = [item for item in named if item is not None]
+    values = [
+        cell
+        for cell, item in zip(cells, named, strict=True)
+        if item is None and any(char.isdigit() for char in cell)
+    ]
+    return [(items[0], values[0])] if len(items) == len(values) == 1 else []
+
+
+def _keyed(line: str, keys: Keys) -> list[tuple[str, Node]]:
+    pairs: list[tuple[str, Node]] = []
+    parts = _NEXT_KEY.split(plain_copy(line))
+    for part in parts:
+        match = _LINE.fullmatch(part.strip())
+        item = keys.named(match.group(1), number=False)[0] if match else None
+        if match is not None and item is not None:
+            pairs.append((item, match.group(2)))
+    return pairs

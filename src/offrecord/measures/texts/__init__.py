@@ -1,0 +1,1 @@
+"""What texts are like: similarity, entailment, markers."""

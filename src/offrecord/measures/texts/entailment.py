@@ -1,0 +1,162 @@
+"""Entailment: whether what is said in one text follows from another, or denies it.
+
+Both directions are measured and every column names its own: `left_to_right` takes the
+left text as true and asks about the right one. In the default pairing the left text is
+the spoken one. A missing or empty text is a missing value with its reason.
+
+How texts of several sentences are compared: see `comparison`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from offrecord.measures.pairings import PAIR_KEY
+from offrecord.measures.texts.comparison import Method, comparisons, pooled
+from offrecord.measures.texts.nli import CLASSES, NLI_FILE, NliModel
+from offrecord.measures.texts.nli_network import Pair
+from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
+
+DIRECTIONS: Final = ("left_to_right", "right_to_left")
+
+ENTAILMENT_VERSION: Final = (
+    f"entailment-1:{NLI_FILE.hash} preparation-{PREPARATION_VERSION}"
+)
+"""The version of the rules; a row's version names the model as well."""
+
+ENTAILMENT_SCHEMA: Final = {
+    **PAIR_KEY,
+    "left_to_right_entailment": pl.Float64,
+    "left_to_right_neutral": pl.Float64,
+    "left_to_right_contradiction": pl.Float64,
+    "right_to_left_entailment": pl.Float64,
+    "right_to_left_neutral": pl.Float64,
+    "right_to_left_contradiction": pl.Float64,
+    "mean_entailment": pl.Float64,  # over the two directions, as in the paper
+    "mean_neutral": pl.Float64,
+    "mean_contradiction": pl.Float64,
+    "max_contradiction": pl.Float64,
+    "mutual_entailment": pl.Float64,  # the smaller of the two directions
+    "method": pl.String,  # whole or sentences: what was done
+    "left_sentences": pl.Int32,
+    "right_sentences": pl.Int32,
+    "tokens": pl.Int64,  # of the whole pair, special ones included
+    "window": pl.Int64,  # how many the model takes
+    "truncated": pl.Boolean,  # whether anything was dropped all the same
+    "variant": pl.String,  # how the texts were prepared
+    "reason": pl.String,  # why there are no values
+    "model": pl.String,
+    "version": pl.String,
+}
+"""One row per planned pair; probabilities are fractions of 1."""
+
+
+def entailment_table(
+    pairs: pl.DataFrame,
+    model: NliModel,
+    cache: Path,
+    *,
+    variant: Variant = Variant.CLEAN,
+    method: Method = "auto",
+) -> pl.DataFrame:
+    """Entailment of every pair, in both directions.
+
+    Args:
+        pairs: Rows in `PAIR_SCHEMA`.
+        model: As `load_nli` gives it, its probes proved.
+        cache: A folder for what the model says, so that no two texts are read twice.
+        variant: How the texts are prepared.
+        method: `whole` for replication of the paper.
+
+    Returns:
+        Rows in `ENTAILMENT_SCHEMA`, in the order of the pairs.
+    """
+    texts = [prepared_pair(row, variant) for row in pairs.iter_rows(named=True)]
+    distinct = list(dict.fromkeys(pair for pair in texts if isinstance(pair, tuple)))
+    plans = comparisons(model, distinct, method)
+    there = pooled(model, [(plan.left, plan.right) for plan in plans], cache)
+    back = pooled(model, [(plan.right, plan.left) for plan in plans], cache)
+    values: dict[Pair, dict[str, Any]] = {
+        pair: {
+            **_values(one.probabilities, other.probabilities),
+            "method": plan.method,
+            "left_sentences": plan.sentences[0],
+            "right_sentences": plan.sentences[1],
+            "tokens": plan.tokens,
+            "truncated": one.truncated or other.truncated,
+        }
+        for pair, plan, one, other in zip(distinct, plans, there, back, strict=True)
+    }
+    rows = [
+        values[found] if isinstance(found, tuple) else {"reason": found}
+        for found in texts
+    ]
+    return _table(pairs, rows).with_columns(
+        window=pl.lit(model.window, pl.Int64),
+        variant=pl.lit(str(variant)),
+        model=pl.lit(model.name),
+        version=pl.lit(f"{ENTAILMENT_VERSION} {model.version}"),
+    )
+
+
+def unmeasured_entailment(pairs: pl.DataFrame, why: str) -> pl.DataFrame:
+    """The table where no model can be had: every pair, with that as its reason.
+
+    Args:
+        pairs: Rows in `PAIR_SCHEMA`.
+        why: One line.
+    """
+    row = {"reason": f"not measured: {why}", "version": ENTAILMENT_VERSION}
+    return _table(pairs, [row] * pairs.height)
+
+
+def _table(pairs: pl.DataFrame, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    schema = {n: kind for n, kind in ENTAILMENT_SCHEMA.items() if n not in PAIR_KEY}
+    filled = [{name: row.get(name) for name in schema} for row in rows]
+    return pl.concat(
+        [pairs.select(list(PAIR_KEY)), pl.DataFrame(filled, schema=schema)],
+        how="horizontal",
+    )
+
+
+def prepared_pair(row: Mapping[str, Any], variant: Variant) -> Pair | str:
+    """Both texts of a row of `PAIR_SCHEMA`, or why there are not two: side and reason.
+
+    Args:
+        row: A row as a dict.
+        variant: How the texts are prepared.
+    """
+    found = []
+    for side in ("left", "right"):
+        raw = row[f"{side}_text"]
+        if raw is None:
+            return f"{side}: {row[f'{side}_status']}"
+        ready = prepare(raw, tuple(row["labels"] or ()), variant)
+        if ready.text is None:
+            return f"{side}: {ready.reason}"
+        found.append(ready.text)
+    return found[0], found[1]
+
+
+def _values(
+    there: npt.NDArray[np.float64], back: npt.NDArray[np.float64]
+) -> dict[str, float]:
+    """The probability columns from those of the two directions."""
+    both = np.stack([there, back])
+    entailment, _, contradiction = both.T
+    return {
+        **{
+            f"{direction}_{name}": float(both[i, j])
+            for i, direction in enumerate(DIRECTIONS)
+            for j, name in enumerate(CLASSES)
+        },
+        **{f"mean_{name}": float(both[:, j].mean()) for j, name in enumerate(CLASSES)},
+        "max_contradiction": float(contradiction.max()),
+        "mutual_entailment": float(entailment.min()),
+    }

@@ -1,0 +1,119 @@
+"""Markers: transparent features of how a text is written, as counts and rates.
+
+They say how a public text hedges, insists, concedes and credits the partner, without a
+model and without a claim to sense: phrases are counted, nothing is weighed. Reasoning
+and the label are taken off first. The phrases are data, in `lexicons/markers.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.measures.batches import in_batches
+from offrecord.measures.codes.phrases import (
+    Phrases,
+    Plain,
+    lexicon_phrases,
+    read_lexicon,
+)
+from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
+from offrecord.records import Form, Status
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
+
+_LEXICON: Final = read_lexicon("markers")
+MARKERS_VERSION: Final = f"markers-1:{PREPARATION_VERSION}:{_LEXICON.stamp}"
+"""The version of the counts: code, text preparation, and the stamp of the word list."""
+
+MARKERS_FILE: Final = "measures/markers.parquet"
+
+_COUNTED: Final = ("hedges", "boosters", "partner_credit")
+_PERSONS: Final = ("first_singular", "first_plural", "second_person")
+
+MARKERS_SCHEMA: Final = {
+    **{name: TRANSCRIPT_SCHEMA[name] for name in ROW_KEY},
+    "words": pl.Int32,
+    "sentences": pl.Int32,
+    "concession_opening": pl.Boolean,  # whether the text begins with a concession
+    **dict.fromkeys((*_COUNTED, *_PERSONS), pl.Int32),
+    **{f"{name}_per_100": pl.Float64 for name in (*_COUNTED, *_PERSONS)},  # words
+    **{f"{name}_ratio": pl.Float64 for name in _PERSONS},  # of the three together
+    "status": pl.String,
+    "version": pl.String,
+}
+"""One row per utterance. Without text every feature is null, and `status` says why;
+without any such pronoun the ratios are null."""
+
+
+def count_markers(text: str) -> dict[str, Any]:
+    """The features of one text, by the names in `MARKERS_SCHEMA`.
+
+    Args:
+        text: What was said, without reasoning and label, not empty.
+    """
+    plain = Plain.of(text)
+    words = plain.words
+    counts = {
+        name: sum(
+            1
+            for _ in lexicon_phrases("markers", name).find(
+                plain.copy, 0, len(plain.copy)
+            )
+        )
+        for name in (*_COUNTED, *_PERSONS)
+    }
+    persons = sum(counts[name] for name in _PERSONS)
+    first = re.search(r"\w", plain.copy)
+    opening = first and _phrases("concession_openings").match(
+        plain.copy, first.start(), len(plain.copy)
+    )
+    return {
+        "words": words,
+        "sentences": sum(1 for _ in plain.sentences()),
+        "concession_opening": bool(opening),
+        **counts,
+        **{f"{name}_per_100": 100 * count / words for name, count in counts.items()},
+        **{
+            f"{name}_ratio": counts[name] / persons if persons else None
+            for name in _PERSONS
+        },
+    }
+
+
+def markers_table(transcript: pl.DataFrame) -> pl.DataFrame:
+    """The features of every utterance.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+
+    Returns:
+        Rows in `MARKERS_SCHEMA`.
+    """
+    rows = transcript.select(*ROW_KEY, "text", "labels", "status")
+    return in_batches(rows.filter(pl.col("form") == Form.UTTERANCE), _features)
+
+
+def _features(rows: pl.DataFrame) -> pl.DataFrame:
+    read = cache(count_markers)
+    features = []
+    for text, labels, status in rows.select("text", "labels", "status").iter_rows():
+        if status not in {Status.OK, Status.TRUNCATED}:
+            features.append({"status": status})
+            continue
+        said = prepare(text, tuple(labels), Variant.CLEAN)
+        found = read(said.text) if said.text else {"status": said.reason}
+        features.append({"status": status, **found})
+    table = [
+        {**key, **found, "version": MARKERS_VERSION}
+        for key, found in zip(
+            rows.select(ROW_KEY).iter_rows(named=True), features, strict=True
+        )
+    ]
+    return pl.DataFrame(table, schema=MARKERS_SCHEMA)
+
+
+def _phrases(name: str) -> Phrases:
+    return lexicon_phrases("markers", name)

@@ -1,0 +1,154 @@
+"""The report of a study: reads what is stored, estimates what is not, draws it.
+
+This stands beside the flow, as `study.py` does: it hands the report the numbers of
+`estimates.json` as they stand in the file, so that a page cannot say anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.estimates.estimate import Wanted, fresh_estimates, stored_estimates
+from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
+from offrecord.measures.stored import stored_measures
+from offrecord.report.browser import Fragment, browser_fragment
+from offrecord.report.browser.selection import MAX_RUNS, carried_runs
+from offrecord.report.figures.files import write_figures
+from offrecord.report.figures.grammar import Figure
+from offrecord.report.gather import gather
+from offrecord.report.numbers import named
+from offrecord.report.page import drawings, render_page
+from offrecord.report.page.findings import OFF_RECORD, Findings
+from offrecord.report.page.sections import EVIDENCE
+from offrecord.report.prompts import study_items
+from offrecord.transcript.record import Record
+from offrecord.transcript.store import write_text
+
+REPORT_FILE: Final = "report.html"
+
+_ODD: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What drawing from a file of another shape ends in."""
+
+_BROWSED: Final = (
+    "similarity",
+    "entailment",
+    "entailment-judge",
+    "attribution",
+    "attribution-lexical",
+    "second-coder",
+    "markers",
+    "awareness",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a report is to hold."""
+
+    channel: str | None = None
+    """The channel set beside the spoken one; the first one by default."""
+    max_runs: int | None = None
+    """How many runs' transcripts the page holds at most."""
+    figures: Path | None = None
+    """A folder for the figures as files."""
+
+
+def report_study(study: Record, wanted: Report) -> list[Path]:
+    """Write the report of a study, and its figures as files where asked for.
+
+    Args:
+        study: The study.
+        wanted: What it is to hold.
+
+    Returns:
+        The files written, the page first.
+
+    Raises:
+        OffrecordError: If there is nothing to report, or nothing can be written.
+    """
+    estimates = stored_estimates(study, Wanted())
+    most = MAX_RUNS if wanted.max_runs is None else wanted.max_runs
+    browser = browser_fragment(
+        study.transcript,
+        stances_of(study),
+        surveys_of(study),
+        pairs_of(study),
+        study.facts,
+        measures=_measures(study, carried_runs(study.transcript, most)),
+        items=study_items(study),
+        max_runs=most,
+    )
+    try:
+        page, figures = _drawn(study, estimates, wanted, browser)
+    except _ODD:
+        # A file of estimates that somebody else wrote: made anew from the tables.
+        estimates = fresh_estimates(study, Wanted())
+        page, figures = _drawn(study, estimates, wanted, browser)
+    path = study.path / REPORT_FILE
+    write_text(path, page)
+    if wanted.figures is None:
+        return [path]
+    return [path, *write_figures(figures, wanted.figures)]
+
+
+def _drawn(
+    study: Record, estimates: Mapping[str, Any], wanted: Report, browser: Fragment
+) -> tuple[str, list[Figure]]:
+    found = gather(study, estimates, wanted.channel)
+    page = render_page(
+        found, browser, version=version("offrecord"), banners=banners(found)
+    )
+    shown = drawings([make(found) for make in EVIDENCE]) if wanted.figures else []
+    return page, [one.figure for one in shown]
+
+
+def banners(found: Findings) -> list[str]:
+    """What has to be read before anything else."""
+    told = []
+    if found.ended_runs < found.planned_runs:
+        told.append(
+            f"Partial: {found.ended_runs} of {found.planned_runs} planned runs have "
+            "ended. Every figure is of these alone; call 'offrecord run' again with "
+            "the same --out for the rest."
+        )
+    if found.replay_of:
+        told.append(
+            f"A replay: these models answered on the stored histories of "
+            f"{found.replay_of}, in which their own words have no part."
+        )
+    if found.channel not in {OFF_RECORD, found.spoken}:
+        told.append(
+            f"This page sets the channel {found.other} beside {named(found.spoken)}: "
+            f"where a figure or a table says 'off the record', it is {found.other}."
+        )
+    if found.estimates["without_aware"]:
+        told.append(
+            f"Without awareness: {found.estimates['pairs_left_out']} pairs whose texts "
+            "name a test or a role play, or doubt their privacy, are left out of all "
+            "estimates. Quantiles of cosines, markers, awareness, what came back and "
+            "the transcripts are of all texts. For all pairs call 'offrecord estimate' "
+            "without --without-aware, and report again."
+        )
+    if any(name.startswith("simulated/") for name in found.models):
+        told.append(
+            "Simulated agents with planted answers: this shows that the instrument "
+            "works, and nothing about any model."
+        )
+    return told
+
+
+def _measures(study: Record, runs: list[str]) -> dict[str, pl.DataFrame]:
+    """What was measured of the runs whose transcripts the page holds."""
+    tables = {}
+    for name in _BROWSED:
+        table = stored_measures(study, f"measures/{name}.parquet")
+        if table is not None:
+            run = "run" if "run" in table.columns else "left_run"
+            tables[name] = table.filter(pl.col(run).is_in(runs))
+    return tables

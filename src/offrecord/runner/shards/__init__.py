@@ -1,0 +1,1 @@
+"""Runs in shards, on several machines or a Ray cluster."""

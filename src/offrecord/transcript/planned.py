@@ -1,0 +1,202 @@
+"""The outputs that are due: one row each, whether or not it came back.
+
+What is missing is what was planned less what can be used. Nothing else knows how many
+agents, rounds or channels a study has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from offrecord.records import CELL, FACTOR, Ended, Form, OffrecordError, Status
+from offrecord.transcript.measured import measured
+from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
+
+PLANNED_KEY: Final = ("run", "turn", "round", "agent", "role", "channel", "form")
+"""The columns, with `draw`, that name an output that is due."""
+
+INTERRUPTED: Final = "interrupted"
+"""The status of an output where no attempt at its run ended by itself."""
+
+NOT_RECORDED: Final = "not_recorded"
+"""The status of an output for which a completed run has no row."""
+
+_FORMS: Final = (Form.UTTERANCE, Form.SURVEY)
+
+
+def planned(
+    transcript: pl.DataFrame, facts: Mapping[str, Any], form: Form
+) -> pl.DataFrame:
+    """Every output of one form that is due, in order.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`: which runs there are, and who sits in
+            which seat of each scenario.
+        facts: The content of study.json: `rounds`, `channels` (the spoken one first),
+            and `shadows` where there are any.
+        form: Utterances or surveys; a form of which there is no row was not planned.
+
+    Returns:
+        The columns of `PLANNED_KEY` and `draw`.
+
+    Raises:
+        OffrecordError: If study.json does not say what was planned.
+    """
+    rounds, channels = plan_of(facts)
+    said = transcript.filter(pl.col("form") == form)
+    largest = said.select(pl.col("draw").max().fill_null(0)).item()
+    shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
+    seated = _seats(transcript).join(
+        said.select("scenario", "agent").unique(), on=["scenario", "agent"], how="semi"
+    )
+    runs = transcript.select("run", "scenario").unique("run", maintain_order=True)
+    return (
+        runs.join(_column("round", range(1, rounds + 1)), how="cross")
+        .join(seated.sort("seat"), on="scenario", maintain_order="left_right")
+        .join(_column("channel", channels), how="cross")
+        .join(_column("draw", range(max(shadows, largest) + 1)), how="cross")
+        .with_columns(
+            turn=((pl.col("round") - 1) * pl.col("agents") + pl.col("seat")).cast(
+                pl.Int32
+            ),
+            form=pl.lit(str(form)),
+        )
+        .select(*PLANNED_KEY, "draw")
+    )
+
+
+def outputs(
+    transcript: pl.DataFrame, facts: Mapping[str, Any], form: Form
+) -> pl.DataFrame:
+    """Every planned output of one form with its row, or with why there is none.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`. Of each run the measured attempt
+            counts.
+        facts: The content of study.json, as for `planned`.
+        form: Utterances or surveys.
+
+    Returns:
+        The columns of `ROW_KEY` and of `CELL`, `repeat`, `round`, `role`, `labels`,
+        `pressed_side`, `text` and `status`. A text is null unless its status is ok or
+        truncated; `attempt` is null where every attempt was interrupted.
+
+    Raises:
+        OffrecordError: If study.json does not say what was planned.
+    """
+    asked = pl.col("form") == form
+    said = transcript.select(*ROW_KEY, "round", "ended", "text", "status").filter(asked)
+    counted = measured_rows(transcript, said)
+    runs = transcript.group_by("run", maintain_order=True).agg(
+        pl.col(*CELL, "repeat").first(),
+        pl.col("labels", "pressed_side").drop_nulls().first(),
+    )
+    has_text = pl.col("status").is_in([Status.OK, Status.TRUNCATED])
+    key = ["run", "agent", "round", "channel", "draw"]
+    return (
+        planned(transcript, facts, form)
+        .join(runs, on="run", how="left", maintain_order="left")
+        .join(
+            counted.select("run", "attempt", "ended").unique("run"),
+            on="run",
+            how="left",
+            maintain_order="left",
+        )
+        .join(
+            counted.select(*key, "text", "status"),
+            on=key,
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(
+            text=pl.when(has_text).then("text"),
+            status=pl.col("status").fill_null(why_absent()),
+        )
+        .drop("ended")
+    )
+
+
+def measured_rows(transcript: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Those rows, or a measure's rows keyed alike, that are of a measured attempt.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        rows: Any with `run` and `attempt`.
+    """
+    attempts = transcript.select("run", "attempt", "ended")
+    kept = measured(attempts).select("run", "attempt").unique()
+    return rows.join(kept, on=["run", "attempt"], how="semi", maintain_order="left")
+
+
+def plan_of(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """The rounds and the channels that were planned, the spoken channel first.
+
+    Args:
+        facts: The content of study.json.
+
+    Raises:
+        OffrecordError: If it does not say.
+    """
+    rounds, channels = facts.get("rounds"), facts.get("channels")
+    if not isinstance(rounds, int) or not isinstance(channels, list):
+        raise OffrecordError(
+            "study.json: says no 'rounds' or no 'channels'; import the study again"
+        )
+    return rounds, channels
+
+
+def with_factors(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with a column `factor_NAME` for each factor, from their `factors`.
+
+    Args:
+        rows: With the column `factors`: a JSON object of names and levels.
+    """
+    stated = rows.select(pl.col("factors").unique(maintain_order=True))
+    levels = [json.loads(text) for text in stated["factors"]]
+    names = sorted({name for level in levels for name in level})
+    spelled = stated.with_columns(
+        pl.Series(FACTOR + name, [level.get(name) for level in levels], pl.String)
+        for name in names
+    )
+    return rows.join(spelled, on="factors", how="left", maintain_order="left")
+
+
+def why_absent() -> pl.Expr:
+    """Why a planned row is not there, from the column `ended` of its run."""
+    return (
+        pl.when(pl.col("ended").is_null())
+        .then(pl.lit(INTERRUPTED))
+        .when(pl.col("ended") == Ended.COMPLETED)
+        .then(pl.lit(NOT_RECORDED))
+        .otherwise("ended")
+    )
+
+
+def _seats(transcript: pl.DataFrame) -> pl.DataFrame:
+    """Where each agent of a scenario speaks within a round.
+
+    Returns:
+        `scenario`, `agent`, `role`, `seat` (from 1) and `agents` (how many speak in a
+        round). An agent of the study that no run of a scenario has reached yet is
+        there too.
+    """
+    said = transcript.filter(pl.col("form").is_in(_FORMS))
+    agents = said["agent"].n_unique()
+    place = pl.col("turn") - (pl.col("round") - 1) * agents
+    seats = said.group_by("agent").agg(
+        pl.col("role").drop_nulls().first(), seat=place.min()
+    )
+    return (
+        said.select(pl.col("scenario").unique())
+        .join(seats, how="cross")
+        .with_columns(agents=pl.lit(agents, pl.Int32))
+    )
+
+
+def _column(name: str, values: Iterable[object]) -> pl.DataFrame:
+    """Values as a table of one column, in the transcript's type for it."""
+    return pl.DataFrame({name: list(values)}, schema={name: TRANSCRIPT_SCHEMA[name]})
