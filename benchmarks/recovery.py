@@ -87,7 +87,7 @@ def _through_inspect(
             raise RuntimeError(f"{done.stdout}\n{done.stderr}")
         pairs = pairs_of(open_record(out))
     key = ["run", "agent", "round"]
-    value = [*key, "public", "other"]
+    value = [*key, "left", "right"]
     same = pairs.select(value).sort(key).equals(expected.select(value).sort(key))
     found = list(simulation.recovered(pairs))
     yield Figure("runs through Inspect", f"{pairs['run'].n_unique()}", str(RUNS))

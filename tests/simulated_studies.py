@@ -84,11 +84,11 @@ def pair_rows(
                     "attempts": 1,
                     "agent": "alpha",
                     "round": place,
-                    "channel": "off_record",
-                    "public": None if spoken is None else bool(spoken),
-                    "other": None if kept is None else bool(kept),
-                    "public_status": "empty" if spoken is None else "ok",
-                    "other_status": "empty" if kept is None else "ok",
+                    "right_channel": "off_record",
+                    "left": None if spoken is None else bool(spoken),
+                    "right": None if kept is None else bool(kept),
+                    "left_status": "empty" if spoken is None else "ok",
+                    "right_status": "empty" if kept is None else "ok",
                 }
             )
     schema = dict.fromkeys((*CELL, "run"), pl.String)
@@ -97,7 +97,7 @@ def pair_rows(
         schema_overrides={
             **schema,
             "round": pl.Int32,
-            "public": pl.Boolean,
-            "other": pl.Boolean,
+            "left": pl.Boolean,
+            "right": pl.Boolean,
         },
     )

@@ -76,8 +76,8 @@ def turn(
         "kind": kind,
         "run": run,
         "round": round_,
-        "public": public,
-        "other": False,
+        "left": public,
+        "right": False,
         "code": code,
         "public_code": "none",
     }

@@ -277,7 +277,7 @@ def test_channels_are_ranked_each_on_its_own(tmp_path: Path) -> None:
     found = score_card(
         [held_study(tmp_path / "s", "audience", "null", channels=channels, **one)]
     )
-    names = [(line["channel"], line["rank"], line["of"]) for line in found.lines]
+    names = [(line["right_channel"], line["rank"], line["of"]) for line in found.lines]
     assert [name for name, _, _ in names] == sorted(channels[1:] * 2)
     assert {of for _, _, of in names} == {2}
     assert "| channel |" in as_markdown(*found).splitlines()[0]

@@ -62,7 +62,7 @@ def pair(
         "timing": timing or "none",
         "protocol": "twin",
         "factors": json.dumps(factors),
-        **factors,
+        **{f"factor_{name}": level for name, level in factors.items()},
         "agent": agent,
         "round": round_,
         "channel": channel,
@@ -72,8 +72,11 @@ def pair(
 
 
 def pairs(*rows: dict[str, Any]) -> pl.DataFrame:
-    sides = pl.col("public", "other").cast(pl.Boolean)
-    return pl.DataFrame(list(rows), infer_schema_length=None).with_columns(sides)
+    """Rows as `stance_pairs` gives them, from rows by the names of their sides."""
+    table = pl.DataFrame(list(rows), infer_schema_length=None)
+    named = {"public": "left", "other": "right", "channel": "right_channel"}
+    sides = pl.col("left", "right").cast(pl.Boolean)
+    return table.rename(named).with_columns(sides)
 
 
 def find(rows: list[dict[str, Any]], **keys: str) -> dict[str, Any]:
@@ -274,7 +277,9 @@ def test_split_by_timing_and_factor_uses_the_baseline_of_the_same_level() -> Non
         ["timing", "label_order"],
     )
     future = {
-        r["label_order"]: r["public_shift"] for r in rows if r["timing"] == "future"
+        r["factor_label_order"]: r["public_shift"]
+        for r in rows
+        if r["timing"] == "future"
     }
     assert future == {"stated": 1, "reversed": 0}
 

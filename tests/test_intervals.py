@@ -86,7 +86,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 def of_kind(pairs: pl.DataFrame, kind: str, scope: Scope) -> Channels:
     rows = clustered(pairs).filter(agent="alpha", kind=kind)
     public, other = (
-        scoped(rows, rows[name].to_numpy(), scope) for name in ("public", "other")
+        scoped(rows, rows[name].to_numpy(), scope) for name in ("left", "right")
     )
     return channels(public, other)
 

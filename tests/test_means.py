@@ -189,7 +189,7 @@ def test_rows_of_a_survey_item_split_by_the_baseline_of_that_item() -> None:
         *(asked(run, "baseline", "Q2", 1) for run in "ab"),
         *(asked(run, "alignment-future", "Q1", 2) for run in "cd"),
         *(asked(run, "alignment-future", "Q2", -1) for run in "cd"),
-    ).with_columns(public=pl.col("answer"), other=pl.lit(0))
+    ).with_columns(left=pl.col("answer"), right=pl.lit(0))
     rows = split_rows(study, ["condition"], numeric=True, also=["item"])
     moved = {
         row.keys["item"]: row.estimates["public_shift"].value

@@ -94,7 +94,7 @@ def _ranked_lines(
     ranks = _ranks(list(of_channel.values()), scope)
     found = [
         _line(studies[i], row, rank, len(rows))
-        | ({"channel": channel} if several else {})
+        | ({"right_channel": channel} if several else {})
         for (i, row), rank in zip(rows, ranks, strict=True)
     ]
     return sorted(found, key=lambda line: (math.isnan(line["rank"]), line["rank"]))

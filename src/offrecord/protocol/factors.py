@@ -25,17 +25,6 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The closed factors and their levels; `stated` is as the scenario's file has it."""
 
-_COLUMNS: Final = """
-study run model partner scenario condition kind timing protocol factors repeat round
-turn turns agent role side labels channel audience form instrument draw attempt attempts
-ended text status settings uuid log public other off_record gap public_status
-other_status runs strata planned missing pressure conversion audience_effect divergent
-accommodating reversing both neither divergence se se_naive ci_low ci_high method scope
-estimate value low high level source measure label on_pressed_side item category
-"""
-RESERVED: Final = frozenset(_COLUMNS.split())
-"""Names that a factor cannot have: tables have columns of these names."""
-
 INTERVENTION: Final = "intervention"
 """The open factor: `none`, or the path of a Markdown file with a section `## text`."""
 
@@ -54,15 +43,14 @@ def crossed(factors: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a factor's name that would hide a column of some table.
+    """Refuse a factor's name that cannot be the end of a column's name.
 
     Raises:
-        OffrecordError: If it is one of these, or begins like our own helpers.
+        OffrecordError: If it cannot.
     """
-    if name in RESERVED or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise OffrecordError(
-            f"factor '{name}': a table has a column of this name, or it is no name of "
-            "lower-case letters, digits and _; rename the factor"
+            f"factor '{name}': use lower-case letters, digits and _, a letter first"
         )
 
 

@@ -118,7 +118,7 @@ def _keys(lines: Sequence[Line]) -> list[str]:
     return [
         *(["study"] if several else []),
         *(name for name in names if name not in {"study", "agent"}),
-        *(["channel"] if "channel" in lines[0] else []),
+        *(["right_channel"] if "right_channel" in lines[0] else []),
     ]
 
 

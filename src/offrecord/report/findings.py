@@ -29,8 +29,8 @@ def print_estimates(estimates: Mapping[str, Any]) -> None:
     console = Console()
     print_summary(estimates["rates"], console)
     keys = [*estimates["by"], "agent"]
-    if any("channel" in row for row in estimates["rates"]):
-        keys.insert(-1, "channel")
+    if any("right_channel" in row for row in estimates["rates"]):
+        keys.insert(-1, "right_channel")
     split = _by_estimate(estimates["split"], keys)
     _print(
         console,

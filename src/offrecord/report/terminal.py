@@ -69,7 +69,7 @@ def summary_table(
         table.add_column(visible(key), overflow="fold", min_width=_NARROWEST)
     # With several channels beside the spoken one, a row says which it is about.
     headings = _HEADINGS | (
-        {"off_record": "other\nchannel"} if "channel" in keys else {}
+        {"off_record": "other\nchannel"} if "right_channel" in keys else {}
     )
     for name in columns:
         table.add_column(Text(headings.get(name, name)), justify="right", no_wrap=True)

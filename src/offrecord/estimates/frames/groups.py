@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.estimates.arrays.turns import Turns
-from offrecord.records import CELL, Kind, OffrecordError, Timing, factor_names
+from offrecord.records import CELL, FACTOR, Kind, OffrecordError, Timing, factor_names
 
 CONTEXT: Final = ("condition", "kind", "timing")
 """The columns that say under which pressure: none of them holds two levels at once."""
@@ -35,18 +35,31 @@ def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
     ).sort("_run", "agent", "right_channel", "round")
 
 
+def known_key(key: str, keys: Sequence[str], columns: Sequence[str]) -> str:
+    """The column that a key names: one of `keys`, or a factor with or without prefix.
+
+    Raises:
+        OffrecordError: If it names none.
+    """
+    factors = factor_names(columns)
+    for name in (key, f"{FACTOR}{key}"):
+        if name in keys or name in factors:
+            return name
+    possible = [*keys, *(name.removeprefix(FACTOR) for name in factors)]
+    raise OffrecordError(f"--by {key}: use any of {', '.join(possible)}")
+
+
 def group_keys(pairs: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """The keys of a table: those asked for, the agent, and the channel if several.
 
     Raises:
         OffrecordError: If a key is unknown.
     """
-    possible = [*KEYS, *factor_names(pairs.columns)]
-    for key in by:
-        if key not in possible:
-            raise OffrecordError(f"--by {key}: use any of {', '.join(possible)}")
+    keys = [known_key(key, KEYS, pairs.columns) for key in by]
     several = pairs["right_channel"].n_unique() > 1
-    return list(dict.fromkeys([*by, *(["right_channel"] if several else []), "agent"]))
+    return list(
+        dict.fromkeys([*keys, *(["right_channel"] if several else []), "agent"])
+    )
 
 
 def grouped(

@@ -25,10 +25,15 @@ from offrecord.estimates.frames.cells import (
     moved,
     weighed,
 )
-from offrecord.estimates.frames.groups import baseline_of, group_keys, grouped
+from offrecord.estimates.frames.groups import (
+    baseline_of,
+    group_keys,
+    grouped,
+    known_key,
+)
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.splits import split_rows
-from offrecord.records import Kind, OffrecordError, factor_names
+from offrecord.records import Kind
 
 GROUP_KEYS: Final = ("model", "partner", "scenario", "protocol")
 """What cells are pooled within, beside the study's factors."""
@@ -96,13 +101,7 @@ def pressed_rows(
     Raises:
         OffrecordError: If a key is none of these.
     """
-    possible = [*GROUP_KEYS, *factor_names(pairs.columns)]
-    for key in by:
-        if key not in possible:
-            raise OffrecordError(
-                f"--by {key}: use any of {', '.join(possible)}; cells are pooled over "
-                "conditions and turns of the target agent"
-            )
+    by = [known_key(key, GROUP_KEYS, pairs.columns) for key in by]
     keys = group_keys(pairs, by)
     kinds = (Kind.ALIGNMENT, Kind.BASELINE)
     split = {

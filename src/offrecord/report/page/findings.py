@@ -75,7 +75,8 @@ class Findings:
         return [
             row
             for row in rows
-            if row.get("channel", self.channel) in {self.channel, self.spoken}
+            if row.get("right_channel", row.get("channel", self.channel))
+            in {self.channel, self.spoken}
             and all(row.get(key) == value for key, value in where.items())
         ]
 
@@ -149,3 +150,8 @@ def bounded(row: Row | None, name: str = "value", *, sign: bool = False) -> Cell
         return Cell(UNDEFINED)
     low, high = (row.get(end, row.get(f"ci_{end}")) for end in ("low", "high"))
     return Cell((signed if sign else points)(row[name]), interval(low, high).strip())
+
+
+def _channel(row: Row, default: str) -> str:
+    """The channel that a row is of: its own, or that beside the spoken one."""
+    return str(row.get("right_channel", row.get("channel", default)))

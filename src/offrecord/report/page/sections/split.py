@@ -101,8 +101,8 @@ def headline(found: Findings) -> str:
     }
     return (
         f"Against baseline, {found.pressed} moved the public stance of {found.target} "
-        f"by {told['public_shift']} points toward the pressed side: {told['conversion']} of "
-        f"them hold {found.beside} too (conversion), "
+        f"by {told['public_shift']} points toward the pressed side: "
+        f"{told['conversion']} of them hold {found.beside} too (conversion), "
         f"{told['audience_effect']} appear only in public (audience effect)."
         + _doubt(split["public_shift",], split["audience_effect",])
     )
