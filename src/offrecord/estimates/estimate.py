@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -37,16 +36,15 @@ from offrecord.estimates.frames.rows import (
 from offrecord.estimates.frames.table import DEFAULT_BY, estimate_table
 from offrecord.estimates.measured import (
     agreement_estimates,
-    attribution_estimates,
-    survey_estimates,
-    text_estimates,
+    measured_rows,
+    own_rows,
 )
 from offrecord.estimates.views import split_dicts, study_views
-from offrecord.measures.codes.awareness import AWARENESS_FILE, aware_flags
+from offrecord.measures.codes.awareness import AWARENESS, aware_flags
 from offrecord.measures.codes.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import draws_of, stance_draws
 from offrecord.measures.parsed import pairs_of, parse, stances_of
-from offrecord.measures.stored import stored_measures
+from offrecord.measures.stored import measured_facts, stored_measures
 from offrecord.records import OffrecordError
 from offrecord.transcript.measured import measured
 from offrecord.transcript.record import Record, open_record
@@ -107,7 +105,6 @@ def estimate_study(study: Record, wanted: Wanted) -> dict[str, Any]:
     if pairs.height < pairs_of(study).height:
         draws = draws_of(draws, pairs, study.spoken)
     within = [key for key in by if key not in {"round"}]
-    surveys = cache(lambda scope: list(survey_estimates(study, pairs, ["kind"], scope)))
     return {
         **_head(study, pairs, wanted, by),
         "rates": estimate_table(pairs, by),
@@ -125,14 +122,11 @@ def estimate_study(study: Record, wanted: Wanted) -> dict[str, Any]:
         "scenarios": scenario_rows(pairs, within),
         **contrast_estimates(study, pairs, wanted.contrasts, by, wanted.margin, rng),
         "against": _against(pairs, wanted),
-        "surveys": surveys(wanted.scope),
-        "texts": list(text_estimates(study, pairs, within, wanted.scope)),
-        "attribution": list(attribution_estimates(study, pairs, by)),
+        "measures": measured_rows(study, pairs, within, wanted.scope),
+        **own_rows(study, pairs, by),
         "agreement": list(agreement_estimates(study)),
         "views": (
-            study_views(study, pairs, draws, surveys(Scope.RUNS), wanted.seed)
-            if wanted.views
-            else {}
+            study_views(study, pairs, draws, wanted.seed) if wanted.views else {}
         ),
     }
 
@@ -150,7 +144,7 @@ def _head(
         "without_aware": wanted.without_aware,
         "pairs_left_out": pairs_of(study).height - pairs.height,
         "note": unlike_partners(pairs),
-        "measured": study.facts.get("measured", {}),
+        "measured": measured_facts(study),
     }
 
 
@@ -209,11 +203,11 @@ def _newest(study: Record) -> int:
 def _pairs(study: Record, *, without_aware: bool) -> pl.DataFrame:
     if not without_aware:
         return pairs_of(study)
-    table = stored_measures(study, AWARENESS_FILE)
+    table = stored_measures(study, AWARENESS)
     if table is None:
         raise OffrecordError(
-            f"{study.path / AWARENESS_FILE}: no such file; run 'offrecord measure "
-            f"{study.path} --measures markers' first"
+            f"{study.path / AWARENESS.file}: no such file; run 'offrecord measure "
+            f"{study.path} --measures awareness' first"
         )
     rows = study.transcript.select("run", "attempt", "ended")
     kept = measured(rows).select("run", "attempt").unique()

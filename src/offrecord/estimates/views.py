@@ -16,9 +16,7 @@ import polars as pl
 
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.described import (
-    awareness_rows,
     cosine_spread,
-    marker_rows,
     missing_rows,
     status_rows,
 )
@@ -32,10 +30,7 @@ from offrecord.estimates.frames.rows import (
 )
 from offrecord.estimates.frames.splits import split_rows
 from offrecord.estimates.frames.table import estimate_table
-from offrecord.estimates.measured import (
-    attribution_estimates,
-    text_estimates,
-)
+from offrecord.estimates.measured import measured_rows, own_rows
 from offrecord.records import factor_names
 from offrecord.transcript.record import Record
 
@@ -50,10 +45,10 @@ class View(NamedTuple):
 
 
 VIEWS: Final[Mapping[str, View]] = {
-    "kinds": View(("kind",), ("rates", "split", "gap", "floor", "missing", "texts")),
+    "kinds": View(("kind",), ("rates", "split", "gap", "floor", "missing", "measures")),
     "models": View(("model", "kind"), ("rates", "split", "floor", "missing", "ranks")),
     "conditions": View(("condition",), ("rates", "split", "floor", "persistence")),
-    "cells": View(("model", "condition"), ("rates", "split", "floor", "texts")),
+    "cells": View(("model", "condition"), ("rates", "split", "floor", "pairs")),
     "scenarios": View(("scenario", "kind"), ("rates", "split", "floor", "missing")),
     "worst": View(("model", "kind"), ("scenarios",)),
     "rounds": View(("kind", "round"), ("rates", "split")),
@@ -67,7 +62,6 @@ def study_views(
     study: Record,
     pairs: pl.DataFrame,
     draws: pl.DataFrame,
-    surveys: Rows,
     seed: int = 0,
 ) -> dict[str, Any]:
     """Every view of a study, and what is described beside the rates.
@@ -76,13 +70,12 @@ def study_views(
         study: The study.
         pairs: Its pairs, or those of them that count.
         draws: Rows as `stance_draws` gives them.
-        surveys: Rows as `survey_estimates` gives them, for new runs.
         seed: Of tests that draw at random.
 
     Returns:
         By name: the view's keys as `by` and a list of rows per part. `scopes` holds the
-        rates of each kind for every scope; `surveys`, `attribution`, `cosine`,
-        `markers` and `awareness` have no rows where nothing was measured; `statuses`
+        rates of each kind for every scope; `cosine` and the measures that have an
+        estimator of their own have no rows where nothing was measured; `statuses`
         counts what came back.
     """
     levels = {
@@ -102,11 +95,8 @@ def study_views(
         "scopes": [
             row for scope in Scope for row in split_dicts(pairs, ["kind"], scope)
         ],
-        "surveys": surveys,
-        "attribution": list(attribution_estimates(study, pairs, ["model"])),
+        **own_rows(study, pairs, ["model"]),
         "cosine": cosine_spread(study),
-        "markers": marker_rows(study),
-        "awareness": awareness_rows(study),
         "statuses": status_rows(study),
     }
 
@@ -140,8 +130,11 @@ class _Maker(NamedTuple):
             "first_divergence": lambda: survival_rows(self.pairs, within),
             "ranks": lambda: rank_rows(self.pairs, within),
             "scenarios": lambda: scenario_rows(self.pairs, within),
-            "texts": lambda: list(
-                text_estimates(self.study, self.pairs, within, Scope.RUNS)
+            "measures": lambda: measured_rows(
+                self.study, self.pairs, within, Scope.RUNS
+            ),
+            "pairs": lambda: measured_rows(
+                self.study, self.pairs, within, Scope.RUNS, ["pair"]
             ),
         }
         return makers[part]()

@@ -15,7 +15,9 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.estimates.estimate import Wanted, fresh_estimates, stored_estimates
+from offrecord.measures.declare import Table
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
+from offrecord.measures.registry import known_tables
 from offrecord.measures.stored import stored_measures
 from offrecord.report.browser import Fragment, browser_fragment
 from offrecord.report.browser.selection import MAX_RUNS, carried_runs
@@ -25,7 +27,7 @@ from offrecord.report.gather import gather
 from offrecord.report.numbers import named
 from offrecord.report.page import drawings, render_page
 from offrecord.report.page.findings import OFF_RECORD, Findings
-from offrecord.report.page.sections import EVIDENCE
+from offrecord.report.page.sections import evidence
 from offrecord.report.prompts import study_items
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import write_text
@@ -34,17 +36,6 @@ REPORT_FILE: Final = "report.html"
 
 _ODD: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What drawing from a file of another shape ends in."""
-
-_BROWSED: Final = (
-    "similarity",
-    "entailment",
-    "entailment-judge",
-    "attribution",
-    "attribution-lexical",
-    "second-coder",
-    "markers",
-    "awareness",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +95,7 @@ def _drawn(
     page = render_page(
         found, browser, version=version("offrecord"), banners=banners(found)
     )
-    shown = drawings([make(found) for make in EVIDENCE]) if wanted.figures else []
+    shown = drawings(evidence(found)) if wanted.figures else []
     return page, [one.figure for one in shown]
 
 
@@ -143,12 +134,13 @@ def banners(found: Findings) -> list[str]:
     return told
 
 
-def _measures(study: Record, runs: list[str]) -> dict[str, pl.DataFrame]:
+def _measures(study: Record, runs: list[str]) -> list[tuple[Table, pl.DataFrame]]:
     """What was measured of the runs whose transcripts the page holds."""
-    tables = {}
-    for name in _BROWSED:
-        table = stored_measures(study, f"measures/{name}.parquet")
-        if table is not None:
-            run = "run" if "run" in table.columns else "left_run"
-            tables[name] = table.filter(pl.col(run).is_in(runs))
-    return tables
+    found = []
+    for table in known_tables(study.facts):
+        shown = any(one.shown for one in table.quantities) and table.row != "item"
+        rows = stored_measures(study, table) if shown else None
+        if rows is not None:
+            run = "run" if table.row == "text" else "left_run"
+            found.append((table, rows.filter(pl.col(run).is_in(runs))))
+    return found

@@ -22,7 +22,7 @@ from offrecord.report.page.findings import Findings, Row
 
 def survey_section(found: Findings) -> Section:
     """What the survey says in each channel, item by item."""
-    rows = found.listed("surveys", agent=found.target)
+    rows = found.measured("survey")
     items = {
         item: f"{item} {text}".strip() if len(text) < 40 else item
         for item, text in _items(found, rows).items()
