@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -62,6 +62,17 @@ _RATERS: Final = {"model": "rater"}
 """
 
 
+class _Wanted(NamedTuple):
+    """Of what estimates are asked for, and how."""
+
+    study: Record
+    pairs: pl.DataFrame
+    turns: pl.DataFrame
+    """The pairs without their stances."""
+    by: Sequence[str]
+    scope: Scope
+
+
 def measured_rows(
     study: Record,
     pairs: pl.DataFrame,
@@ -83,12 +94,14 @@ def measured_rows(
         of a table apart (`item`, `source`, `form`, `pairing`, `variant`, `rater`), the
         name of the `estimate`, and its figures.
     """
-    found = list[dict[str, Any]]()
-    for measure in known_measures(study.facts):
-        for table in () if measure.estimate else measure.tables:
-            if table.row in only and table.estimated:
-                found += _rows(study, pairs, by, scope, measure, table)
-    return found
+    of = _Wanted(study, pairs, pairs.drop(_STANCES), by, scope)
+    return [
+        row
+        for measure in known_measures(study.facts)
+        for table in (() if measure.estimate else measure.tables)
+        if table.row in only and table.estimated
+        for row in _rows(of, measure, table)
+    ]
 
 
 def own_rows(
@@ -110,72 +123,53 @@ def own_rows(
     return found
 
 
-def _rows(
-    study: Record,
-    pairs: pl.DataFrame,
-    by: Sequence[str],
-    scope: Scope,
-    measure: Measure,
-    table: Table,
-) -> Rows:
-    sided = table.row == "item"
-    values = ["public", "other"] if sided else [one.column for one in table.estimated]
+def _rows(of: _Wanted, measure: Measure, table: Table) -> Rows:
+    values = [one.column for one in table.estimated]
+    if table.row == "item":
+        values = ["public", "other"]
     names = list(dict.fromkeys([*table.key, *values]))
-    stored = stored_measures(study, table, names)
+    stored = stored_measures(of.study, table, names)
     if stored is None:
         return
-    stored = stored.rename(_RATERS, strict=False)
+    extra = [_RATERS.get(name, name) for name in table.extra_key]
+    rows = stored.rename(_RATERS, strict=False)
     for one in table.estimated:
         if table.row == "pair":
-            found = _of_pairs(study, pairs, by, scope, stored, table, one)
-        elif sided:
-            found = _of_items(pairs, scope, stored, table, one)
-        elif one.contrast is None or pairs.is_empty():
-            found = _of_texts(study, by, scope, stored, table, one)
+            found = _of_pairs(of, rows, extra, one)
+        elif table.row == "item":
+            found = _of_items(of, rows, extra, one)
+        elif one.contrast is None or of.pairs.is_empty():
+            found = _of_texts(of, rows, extra, one)
         else:
-            found = _of_channels(study, pairs, by, scope, stored, table, one)
+            found = _of_channels(of, rows, extra, one)
         for row in found:
             yield {"measure": measure.name, "quantity": one.name, **row}
 
 
 def _of_items(
-    pairs: pl.DataFrame,
-    scope: Scope,
-    stored: pl.DataFrame,
-    table: Table,
-    one: Quantity,
+    of: _Wanted, stored: pl.DataFrame, extra: list[str], one: Quantity
 ) -> Rows:
     """Item by item: with the cells beside every answer, all of them fill the memory."""
-    [key] = table.extra_key
-    turns = pairs.drop(_STANCES)
+    [key] = extra
     rows = list[SplitRow]()
     for item in stored[key].unique().sort():
         answers = stored.filter(pl.col(key) == item).drop("attempt").rename(_SIDES)
-        sides = turns.join(answers, on=[*_TURN, "right_channel"], how="inner")
-        rows += split_rows(
-            sides, ["kind"], scope, numeric=one.kind == "mean", also=[key]
-        )
+        sides = of.turns.join(answers, on=[*_TURN, "right_channel"], how="inner")
+        mean = one.kind == "mean"
+        rows += split_rows(sides, ["kind"], of.scope, numeric=mean, also=extra)
     yield from _split(sorted(rows, key=lambda row: place_of(row.keys, [*row.keys])))
 
 
 def _of_channels(
-    study: Record,
-    pairs: pl.DataFrame,
-    by: Sequence[str],
-    scope: Scope,
-    stored: pl.DataFrame,
-    table: Table,
-    one: Quantity,
+    of: _Wanted, stored: pl.DataFrame, extra: list[str], one: Quantity
 ) -> Rows:
     """The texts of both channels at every planned turn, by source and form."""
-    kept = of_measured_attempts(study.transcript, stored.filter(draw=0))
-    turns = pairs.drop(_STANCES)
-    rows = list[SplitRow]()
-    also = ["form", *_extra(table)]
+    kept = of_measured_attempts(of.study.transcript, stored.filter(draw=0))
+    also = ["form", *extra]
     for named, group in grouped(kept, also):
-        if group.join(turns, on=_TURN, how="semi").is_empty():
+        if group.join(of.turns, on=_TURN, how="semi").is_empty():
             continue  # a form that no turn has, such as an interview
-        sides = turns
+        sides = of.turns.with_columns(pl.lit(v).alias(n) for n, v in named.items())
         for side in ("left", "right"):
             sides = sides.join(
                 group.select(*_TURN, one.value.alias(side), channel="channel"),
@@ -184,9 +178,8 @@ def _of_channels(
                 how="left",
                 maintain_order="left",
             )
-        told = sides.with_columns(pl.lit(v).alias(n) for n, v in named.items())
-        rows += split_rows(told, by, scope, numeric=one.kind == "mean", also=also)
-    yield from _split(rows)
+        mean = one.kind == "mean"
+        yield from _split(split_rows(sides, of.by, of.scope, numeric=mean, also=also))
 
 
 def _split(rows: Sequence[SplitRow]) -> Rows:
@@ -196,26 +189,14 @@ def _split(rows: Sequence[SplitRow]) -> Rows:
                 yield {**row.keys, "estimate": part, **asdict(row.estimates[part])}
 
 
-def _extra(table: Table) -> list[str]:
-    return [_RATERS.get(name, name) for name in table.extra_key]
-
-
 def _of_pairs(
-    study: Record,
-    pairs: pl.DataFrame,
-    by: Sequence[str],
-    scope: Scope,
-    stored: pl.DataFrame,
-    table: Table,
-    one: Quantity,
+    of: _Wanted, stored: pl.DataFrame, extra: list[str], one: Quantity
 ) -> Rows:
-    if pairs.height < pairs_of(study).height:
-        kept = pairs.select(left_run="run", left_agent="agent", left_turn="turn")
+    if of.pairs.height < pairs_of(of.study).height:
+        kept = of.pairs.select(left_run="run", left_agent="agent", left_turn="turn")
         stored = stored.join(kept, on=kept.columns, how="semi")
-    rows = stored.rename({"left_run": "run"})
-    rows = rows.with_columns(one.value.alias("_value"), agent="left_agent")
-    also = ["pairing", *_extra(table)]
-    for row, group in _levels(study, rows, by, scope, also, one):
+    rows = stored.rename({"left_run": "run"}).with_columns(agent="left_agent")
+    for row, group in _levels(of, rows, ["pairing", *extra], one):
         if (group["right_run"] != group["run"]).any():
             # A pair of two runs is in neither cluster: a mean, no interval.
             row |= {"low": math.nan, "high": math.nan, "se": math.nan}
@@ -224,44 +205,31 @@ def _of_pairs(
 
 
 def _of_texts(
-    study: Record,
-    by: Sequence[str],
-    scope: Scope,
-    stored: pl.DataFrame,
-    table: Table,
-    one: Quantity,
+    of: _Wanted, stored: pl.DataFrame, extra: list[str], one: Quantity
 ) -> Rows:
     """Levels alone: where no channel is set against another."""
-    kept = of_measured_attempts(study.transcript, stored.filter(draw=0))
-    rows = kept.with_columns(one.value.alias("_value"), right_channel="channel")
-    also = ["right_channel", "form", *_extra(table)]
-    for row, _ in _levels(study, rows, by, scope, also, one):
+    kept = of_measured_attempts(of.study.transcript, stored.filter(draw=0))
+    rows = kept.with_columns(right_channel="channel")
+    for row, _ in _levels(of, rows, ["right_channel", "form", *extra], one):
         yield row
 
 
 def _levels(
-    study: Record,
-    rows: pl.DataFrame,
-    by: Sequence[str],
-    scope: Scope,
-    also: Sequence[str],
-    one: Quantity,
+    of: _Wanted, rows: pl.DataFrame, also: Sequence[str], one: Quantity
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
     """The level of each group, and its change from the baseline of the same cells."""
+    cells = of.study.transcript.select("run", *CELL).unique("run")
+    none = dict.fromkeys(("left", "right"), pl.lit(None, pl.Float64))
     # What a run has one value of; agent and channel are the row's own.
-    own = [key for key in by if key not in {"agent", "round", "right_channel"}]
-    runs = with_factors(study.transcript.select("run", *CELL).unique("run"))
     frame = clustered(
-        rows.join(runs, on="run", how="inner").with_columns(
-            round=pl.lit(0),
-            left=pl.lit(None, pl.Float64),
-            right=pl.lit(None, pl.Float64),
+        rows.join(with_factors(cells), on="run", how="inner").with_columns(
+            one.value.fill_null(math.nan).alias("_value"), round=pl.lit(0), **none
         )
     )
-    paired = pairs_of(study)
+    own = [key for key in of.by if key not in {"agent", "round", "right_channel"}]
+    paired = pairs_of(of.study)
     keyed = group_keys(frame if paired.is_empty() else paired, own)
     keys = list(dict.fromkeys([*keyed, *also]))
-    others = [key for key in keys if key not in CONTEXT]
     unpressed = frame.filter(kind=Kind.BASELINE)
     level, change = (
         (rate_estimate, rate_difference)
@@ -269,15 +237,13 @@ def _levels(
         else (mean_estimate, mean_difference)
     )
     for named, group in grouped(frame, keys):
-
-        def sample(of: pl.DataFrame) -> Any:  # noqa: ANN401
-            return scoped(of, of["_value"].fill_null(math.nan).to_numpy(), scope)
-
-        found = {"level": level(sample(group), scope)}
-        shared = matching(unpressed, {key: named[key] for key in others})
-        baseline = baseline_of(group, shared)
-        if baseline is not None:
-            found["change"] = change(sample(group), sample(baseline), scope)
+        sample = scoped(group, group["_value"].to_numpy(), of.scope)
+        found = {"level": level(sample, of.scope)}
+        shared = {key: value for key, value in named.items() if key not in CONTEXT}
+        beside = baseline_of(group, matching(unpressed, shared))
+        if beside is not None:
+            base = scoped(beside, beside["_value"].to_numpy(), of.scope)
+            found["change"] = change(sample, base, of.scope)
         for name, estimate in found.items():
             yield {**named, "estimate": name, **asdict(estimate)}, group
 

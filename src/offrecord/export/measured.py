@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.export.schemas import NOT_MEASURED, exported
+from offrecord.export.schemas import NOT_MEASURED
 from offrecord.measures.codes.coded_texts import SAID
 from offrecord.measures.declare import Table
 from offrecord.measures.pairings import DEFAULT_PAIRING
@@ -38,7 +38,7 @@ def with_texts(
 ) -> pl.DataFrame:
     """Utterances with what was measured of each: of what was said, not of reasoning."""
     for of in measures:
-        if of.row == "text" and exported(of):
+        if of.row == "text" and of.exported:
             stored = _stored(study, of)
             if "source" in of.extra_key:
                 stored = stored.filter(source=SAID)
@@ -55,10 +55,10 @@ def with_pairs(
         "right_channel": "channel",
     }
     for of in measures:
-        if of.row == "pair" and exported(of):
+        if of.row == "pair" and of.exported:
             stored = _stored(study, of).filter(pairing=DEFAULT_PAIRING).rename(names)
             table = _joined(table, stored, of, _PAIR)
-        elif of.row == "item" and exported(of):
+        elif of.row == "item" and of.exported:
             table = _with_distance(table, study, of)
     return table
 
@@ -66,7 +66,7 @@ def with_pairs(
 def _joined(
     table: pl.DataFrame, stored: pl.DataFrame, of: Table, key: Sequence[str]
 ) -> pl.DataFrame:
-    own, reason = exported(of), f"{of.prefix}_reason"
+    own, reason = of.exported, f"{of.prefix}_reason"
     said = [pl.col(name) for name in ("reason", "status") if name in stored.columns]
     model = {f"{of.prefix}_model": "model"} if "model" in of.extra_key else {}
     part = stored.unique(key, keep="first", maintain_order=True).select(
@@ -81,14 +81,14 @@ def _joined(
 def _with_distance(table: pl.DataFrame, study: Record, of: Table) -> pl.DataFrame:
     """Pairs with the mean distance of their two surveys, over the items with both."""
     distance, reason = f"{of.prefix}_distance", f"{of.prefix}_reason"
-    [one] = of.quantities
+    [one] = of.exported.values()
     why = pl.coalesce("public_reason", "other_reason").drop_nulls().first()
     part = (
         _stored(study, of)
         .group_by(*_PAIR)
         .agg(
             pl.col(one.column).abs().mean().alias(distance),
-            pl.col(one.column).count().alias(f"{of.prefix}_items"),
+            pl.col(one.column).count().alias(f"{of.prefix}_answered"),
             why.alias(reason),
         )
     )

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from offrecord.measures.declare import Quantity, Table
+from offrecord.measures.declare import Table
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 
 NOT_MEASURED: Final = "not_measured"
@@ -68,57 +68,34 @@ def columns(table: str, measures: Sequence[Table]) -> list[Column]:
     return found
 
 
-def exported(table: Table) -> dict[str, Quantity]:
-    """The quantities of a measure's table that exports have, by their column there."""
-    named = {
-        f"{table.prefix}_{one.name}" if one.export is None else one.export: one
-        for one in table.quantities
-    }
-    return {name: one for name, one in named.items() if name}
-
-
 def _measured(table: str, of: Table) -> Iterator[Column]:
-    reason = f"{of.prefix}_reason"
-    own = exported(of)
+    if not of.exported:
+        return
     if table == "turns" and of.row == "text":
-        yield from _own(of, "")
+        yield from _own(of)
     elif table == "pairs" and of.row == "text" and of.sides:
         for side in SIDES:
-            yield from _own(of, f"{side}_")
+            yield from (
+                one._replace(
+                    name=f"{side}_{one.name}", meaning=f"of {side}: {one.meaning}"
+                )
+                for one in _own(of)
+            )
     elif table == "pairs" and of.row == "pair":
-        yield from _own(of, "")
-        if own and "model" in of.extra_key:
-            yield Column(
-                f"{of.prefix}_model", pl.String, "", "the model that read them"
-            )
-    elif table == "pairs" and of.row == "item" and own:
-        distance, [one] = f"{of.prefix}_distance", of.quantities
-        yield Column(
-            distance,
-            pl.Float64,
-            one.unit,
-            f"mean absolute gap of {one.title}, over items answered in both",
-        )
-        yield Column(f"{of.prefix}_items", pl.UInt32, "count", "items answered in both")
-        yield Column(reason, pl.String, "", f"why `{distance}` is missing")
+        yield from _own(of)
+        yield Column(f"{of.prefix}_model", pl.String, "", "the model that read them")
+    elif table == "pairs" and of.row == "item":
+        [one] = of.quantities
+        about = f"{one.title}: mean distance over items answered in both"
+        yield Column(f"{of.prefix}_distance", pl.Float64, one.unit, about)
+        yield Column(f"{of.prefix}_answered", pl.UInt32, "count", "items in both")
+        yield Column(f"{of.prefix}_reason", pl.String, "", "why it is missing")
 
 
-def _own(of: Table, side: str) -> Iterator[Column]:
-    own = exported(of)
-    reason = f"{side}{of.prefix}_reason"
-    for name, one in own.items():
-        column = Column(f"{side}{name}", of.schema[one.column], one.unit, "")
-        meaning = one.about or one.title
-        if side:
-            meaning = (
-                f"`{name}` of the {'spoken' if side == 'public_' else 'other'} text"
-            )
+def _own(of: Table) -> Iterator[Column]:
+    """What a table has of each row, then why it has nothing."""
+    for name, one in of.exported.items():
+        column = Column(name, of.schema[one.column], one.unit or "of 1", one.title)
         number = column.kind in {"number", "integer"}
-        yield column._replace(
-            unit=one.unit if number else "",
-            meaning=f"{meaning}; missing: see `{reason}`",
-        )
-    if own:
-        names = ", ".join(f"`{side}{name}`" for name in own)
-        verb = "is" if len(own) == 1 else "are"
-        yield Column(reason, pl.String, "", f"why {names} {verb} missing")
+        yield column if number else column._replace(unit="")
+    yield Column(f"{of.prefix}_reason", pl.String, "", "why they are missing")

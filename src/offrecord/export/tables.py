@@ -14,7 +14,7 @@ from typing import Final
 import polars as pl
 
 from offrecord.export.measured import beside, survey_items, with_pairs, with_texts
-from offrecord.export.schemas import SIDES, Column, columns, exported
+from offrecord.export.schemas import SIDES, Column, columns
 from offrecord.measures.declare import Table
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
@@ -162,8 +162,8 @@ def _with_sides(
     """Pairs with the label of each of their two texts, and what was measured of it."""
     own = [of for of in measures if of.row == "text" and of.sides]
     counted = _stated(study).filter(pl.col("measured"), pl.col("draw") == 0)
-    why = {name: f"{of.prefix}_reason" for of in own for name in exported(of)}
-    names = list(dict.fromkeys(["stance", *why, *why.values()]))
+    why = {f"{of.prefix}_reason": next(iter(of.exported)) for of in own}
+    names = ["stance", *(name for of in own for name in of.exported), *why]
     sides = with_texts(counted, study, own).select(*_TURN, "channel", *names)
     spoken = sides.filter(channel=study.spoken).drop("channel")
     parts = ((spoken, [*_TURN]), (sides, [*_TURN, "channel"]))
@@ -173,7 +173,7 @@ def _with_sides(
             pl.when(pl.col(f"{side}_{name}").is_null())
             .then(pl.coalesce(f"{side}_{reason}", f"{side}_status"))
             .alias(f"{side}_{reason}")
-            for name, reason in why.items()
+            for reason, name in why.items()
         )
     return table
 

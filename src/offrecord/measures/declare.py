@@ -54,15 +54,13 @@ class Quantity:
     contrast: Literal["channels"] | None = "channels"
     """Whether the spoken channel and a silent one are set against each other."""
     counts: tuple[str, ...] = ()
-    """The codes that count as 1, where the column holds codes."""
+    """The codes that count as 1, where the column holds codes: a share."""
     called: str = ""
     """Its name in estimates and scores; by default the column's."""
-    export: str | None = None
-    """Its column in exports, by default its name behind its table's; empty: none."""
-    about: str = ""
-    """What it means, in the dictionary of exports; by default its title."""
     shown: bool = True
     """Whether the transcript browser shows it."""
+    exported: bool = True
+    """Whether exports have it, under its table's name and its own."""
 
     @property
     def name(self) -> str:
@@ -89,8 +87,6 @@ class Table:
     """Columns that tell rows of one text or pair apart: rater, source, variant, item.
     Text unless `columns` says otherwise."""
     quantities: tuple[Quantity, ...] = ()
-    exported: str = ""
-    """What heads its columns in exports; by default its name."""
     sides: bool = False
     """Whether exported pairs have its quantities of both texts."""
 
@@ -107,8 +103,9 @@ class Table:
     @property
     def schema(self) -> dict[str, Any]:
         """Every column with its type."""
-        extra = dict.fromkeys(self.extra_key, pl.String)
-        return {**KEYS[self.row], **extra, **self.columns}
+        extra = [name for name in self.extra_key if name not in self.columns]
+        own = {**dict.fromkeys(extra, pl.String), **self.columns}
+        return {**KEYS[self.row], **own}
 
     @property
     def estimated(self) -> list[Quantity]:
@@ -116,9 +113,15 @@ class Table:
         return [one for one in self.quantities if one.kind != "note"]
 
     @property
+    def exported(self) -> dict[str, Quantity]:
+        """The quantities that exports have, by their column there."""
+        own = [one for one in self.quantities if one.exported]
+        return {f"{self.prefix}_{one.name}": one for one in own}
+
+    @property
     def prefix(self) -> str:
         """What heads its columns in exports."""
-        return self.exported or self.name.replace("-", "_")
+        return self.name.replace("-", "_")
 
     def filled(
         self, keys: pl.DataFrame, values: Sequence[Mapping[str, Any]], **same: object

@@ -155,7 +155,7 @@ def _fault(measure: Measure, table: Table, rows: pl.DataFrame) -> str:
     for one in table.estimated:
         for column in ("public", "other") if table.row == "item" else (one.column,):
             value = one.value if column == one.column else pl.col(column)
-            outside = rows.select((value < one.low) | (value > one.high)).to_series()
-            if outside.any():
-                return f"'{column}' leaves {one.low:g} to {one.high:g}"
+            low, high = (0, 1) if one.kind == "share" else (one.low, one.high)
+            if rows.select(((value < low) | (value > high)).any()).item():
+                return f"'{column}' leaves {low:g} to {high:g}"
     return ""

@@ -46,7 +46,6 @@ ITEM_GAPS: Final = Table(
     },
     extra_key=("item",),
     quantities=(Quantity("gap", "survey answers", "scale points", called="answer"),),
-    exported="survey",
 )
 """One row per planned pair of surveys and item."""
 
@@ -75,10 +74,10 @@ _INSTRUMENT: Final = {
 }
 
 
-def item_gaps(
+def survey_gaps(
     transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
-) -> pl.DataFrame:
-    """The gap of every item at every planned turn.
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The gap of every item, and of every category, at every planned turn.
 
     Args:
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
@@ -86,40 +85,18 @@ def item_gaps(
         facts: The content of study.json: `rounds`, `channels` and `instruments`.
 
     Returns:
-        Rows in `ITEM_GAPS`; none where no survey was asked.
+        Rows in `ITEM_GAPS` and in `CATEGORY_GAPS`; none where no survey was asked.
+        Items without a category form one of no name, which has no summary.
 
     Raises:
         OffrecordError: If study.json does not say what was planned or asked.
     """
-    return pl.concat(
-        _item_gaps(answers) for answers in _answers(transcript, surveys, facts)
-    )
-
-
-def category_gaps(
-    transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
-) -> pl.DataFrame:
-    """The gap of every category at every planned turn.
-
-    Args:
-        transcript: Rows in `TRANSCRIPT_SCHEMA`.
-        surveys: Their answers, as `survey_table` gives them.
-        facts: The content of study.json, as for `item_gaps`.
-
-    Returns:
-        Rows in `CATEGORY_GAPS`. Items without a category form one of no name,
-        which has no summary.
-
-    Raises:
-        OffrecordError: If study.json does not say what was planned or asked.
-    """
-    return pl.concat(
-        _category_gaps(answers) for answers in _answers(transcript, surveys, facts)
-    )
-
-
-def _item_gaps(answers: pl.DataFrame) -> pl.DataFrame:
-    return answers.select(*ITEM_GAPS.schema)
+    parts = [
+        (answers.select(*ITEM_GAPS.schema), _category_gaps(answers))
+        for answers in _answers(transcript, surveys, facts)
+    ]
+    items, categories = (pl.concat(tables) for tables in zip(*parts, strict=True))
+    return items, categories
 
 
 def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
@@ -155,12 +132,8 @@ def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
 def _take(rows: Rows, _options: Options) -> Iterator[Made]:
     surveys = surveys_of(rows.record)
     yield statuses(surveys["status"], "surveys")
-    parts = [
-        (_item_gaps(answers), _category_gaps(answers))
-        for answers in _answers(rows.texts, surveys, rows.record.facts)
-    ]
-    items, categories = (pl.concat(tables) for tables in zip(*parts, strict=True))
-    for table, gaps in ((ITEM_GAPS, items), (CATEGORY_GAPS, categories)):
+    both = survey_gaps(rows.texts, surveys, rows.record.facts)
+    for table, gaps in zip((ITEM_GAPS, CATEGORY_GAPS), both, strict=True):
         yield table, gaps
         [what] = table.extra_key
         yield f"{gaps.height} {what} gaps, {gaps['gap'].null_count()} missing"

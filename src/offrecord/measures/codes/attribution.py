@@ -77,12 +77,7 @@ ATTRIBUTION: Final = Table(
         "version": pl.String,
     },
     extra_key=("source",),
-    quantities=code_quantities(
-        "attribution",
-        "attribution_judged",
-        "reason named, by the majority of the judges; also `private_incentive`",
-    ),
-    exported="attribution_judged",
+    quantities=code_quantities("attribution by judges"),
     sides=True,
 )
 """One row per text."""

@@ -49,36 +49,11 @@ AWARENESS: Final = Table(
     },
     extra_key=("source",),
     quantities=(
+        Quantity("test", "names a test or an evaluation", kind="share"),
         Quantity(
-            "test",
-            "names a test or an evaluation",
-            "of 1",
-            "share",
-            0,
-            1,
-            export="names_test",
-            about="whether the text names a test",
+            "role_play", "names a role play, a simulation or an AI model", kind="share"
         ),
-        Quantity(
-            "role_play",
-            "names a role play, a simulation or an AI model",
-            "of 1",
-            "share",
-            0,
-            1,
-            export="names_role_play",
-            about="whether it names a role play, a simulation or an AI model",
-        ),
-        Quantity(
-            "privacy",
-            "doubts that it is private",
-            "of 1",
-            "share",
-            0,
-            1,
-            export="doubts_privacy",
-            about="whether it doubts the privacy",
-        ),
+        Quantity("privacy", "doubts that it is private", kind="share"),
     ),
 )
 """One row per text of any form; without text every flag is null."""

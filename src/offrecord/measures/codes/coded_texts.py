@@ -102,32 +102,26 @@ def _source(rows: pl.DataFrame, name: str, texts: Sequence[str | None]) -> pl.Da
     )
 
 
-def code_quantities(title: str, export: str, about: str) -> tuple[Quantity, ...]:
+def code_quantities(title: str) -> tuple[Quantity, ...]:
     """What a table of attribution says of a text: its code, and two shares of codes.
 
     Args:
         title: What a reader calls the code.
-        export: Its column in exports.
-        about: What it means.
     """
+    shares = {
+        "mention": ("names a relation or an incentive", MENTIONED),
+        "explicit": ("names it as the reason", ("explicit",)),
+    }
     return (
-        Quantity("code", title, kind="note", export=export, about=about),
+        Quantity("code", title, kind="note"),
         *(
             Quantity(
-                "code",
-                what,
-                "of 1",
-                "share",
-                0,
-                1,
+                *("code", what, "of 1", "share"),
                 counts=counts,
                 called=name,
-                export="",
                 shown=False,
+                exported=False,
             )
-            for name, what, counts in (
-                ("mention", "texts that name a relation or an incentive", MENTIONED),
-                ("explicit", "texts that name it as the reason", ("explicit",)),
-            )
+            for name, (what, counts) in shares.items()
         ),
     )

@@ -59,12 +59,7 @@ LEXICAL: Final = Table(
         "version": pl.String,
     },
     extra_key=("source",),
-    quantities=code_quantities(
-        "attribution by words",
-        "attribution_lexical",
-        "reason named, by the lexical baseline: `none`, `mention`, "
-        "`implicit_accommodation`, `explicit`",
-    ),
+    quantities=code_quantities("attribution by words"),
     sides=True,
 )
 """One row per coded text; a text that is missing has no code, and its status says why.

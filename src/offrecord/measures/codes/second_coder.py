@@ -73,7 +73,7 @@ CODER: Final = Table(
         "version": pl.String,
     },
     extra_key=("coder", "model"),
-    quantities=(Quantity("code", "second coder", kind="note", export=""),),
+    quantities=(Quantity("code", "second coder", kind="note", exported=False),),
 )
 """One row per utterance and coder."""
 

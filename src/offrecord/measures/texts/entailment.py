@@ -40,23 +40,11 @@ ENTAILMENT_VERSION: Final = (
 """The version of the rules; a row's version names the model as well."""
 
 _MEANS: Final = {
-    "mean_entailment": ("entailment", "entailment", "mean over both directions"),
-    "mean_neutral": ("neutral", "neutral", "mean over both directions"),
-    "mean_contradiction": (
-        "contradiction",
-        "contradiction",
-        "mean over both directions",
-    ),
-    "max_contradiction": (
-        "strongest contradiction",
-        "max_contradiction",
-        "the larger of the two directions",
-    ),
-    "mutual_entailment": (
-        "mutual entailment",
-        "mutual_entailment",
-        "the smaller of the two directions",
-    ),
+    "mean_entailment": "entailment",  # over the two directions, as in the paper
+    "mean_neutral": "neutral",
+    "mean_contradiction": "contradiction",
+    "max_contradiction": "strongest contradiction",
+    "mutual_entailment": "mutual entailment",  # the smaller of the two directions
 }
 
 ENTAILMENT: Final = Table(
@@ -78,17 +66,8 @@ ENTAILMENT: Final = Table(
     },
     extra_key=("variant", "model"),
     quantities=tuple(
-        Quantity(
-            name,
-            title,
-            "probability",
-            low=0,
-            high=1,
-            export=export,
-            about=about,
-            shown=name.startswith("mean"),
-        )
-        for name, (title, export, about) in _MEANS.items()
+        Quantity(name, title, "probability", low=0, high=1)
+        for name, title in _MEANS.items()
     ),
 )
 """One row per planned pair; probabilities are fractions of 1."""
@@ -109,8 +88,8 @@ JUDGED: Final = Table(
     },
     extra_key=("variant", "model"),
     quantities=(
-        Quantity("left_to_right", "judge, from public", kind="note", export=""),
-        Quantity("right_to_left", "judge, to public", kind="note", export=""),
+        Quantity("left_to_right", "judge, from public", kind="note", exported=False),
+        Quantity("right_to_left", "judge, to public", kind="note", exported=False),
     ),
 )
 """One row per planned pair and judge."""

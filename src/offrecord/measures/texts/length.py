@@ -22,9 +22,7 @@ LENGTH: Final = Table(
     "length",
     "text",
     {"words": pl.Int32, "status": pl.String, "version": pl.String},
-    quantities=(
-        Quantity("words", "words said", "count", low=0, about="words that were said"),
-    ),
+    quantities=(Quantity("words", "words said", "count", low=0),),
 )
 """One row per utterance; without a text it has no words, and `status` says why."""
 

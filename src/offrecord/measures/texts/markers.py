@@ -42,12 +42,6 @@ _WORDED: Final = {
     "first_plural": "we, us, our",
     "second_person": "you, your",
 }
-_EXPORTED: Final = {
-    "hedges": "hedging phrases",
-    "boosters": "boosting phrases",
-    "partner_credit": "phrases that give the partner credit",
-}
-
 MARKERS: Final = Table(
     "markers",
     "text",
@@ -62,46 +56,14 @@ MARKERS: Final = Table(
         "version": pl.String,
     },
     quantities=(
+        Quantity("words", "words, without the label", "count", low=0),
+        Quantity("sentences", "sentences", "count", "note", shown=False),
         Quantity(
-            "words",
-            "words",
-            "count",
-            low=0,
-            export="words",
-            about="words of the text without its label",
+            "concession_opening", "opens with a concession", low=0, high=1, shown=False
         ),
-        Quantity(
-            "sentences",
-            "sentences",
-            "count",
-            "note",
-            export="sentences",
-            about="sentences of it",
-            shown=False,
-        ),
-        Quantity(
-            "concession_opening",
-            "opens with a concession",
-            "of 1",
-            low=0,
-            high=1,
-            export="concession_opening",
-            shown=False,
-            about="whether it begins with a concession",
-        ),
+        *(Quantity(name, title, "count", "note") for name, title in _WORDED.items()),
         *(
-            Quantity(name, _WORDED[name], "count", "note", export=name, about=about)
-            for name, about in _EXPORTED.items()
-        ),
-        *(
-            Quantity(
-                f"{name}_per_100",
-                f"{title} per 100 words",
-                "per 100 words",
-                low=0,
-                export="",
-                shown=False,
-            )
+            Quantity(f"{name}_per_100", f"{title} per 100 words", low=0, shown=False)
             for name, title in _WORDED.items()
         ),
     ),

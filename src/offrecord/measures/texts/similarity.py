@@ -53,15 +53,7 @@ SIMILARITY: Final = Table(
     },
     extra_key=("variant", "model"),
     quantities=(
-        Quantity(
-            "cosine",
-            "cosine similarity",
-            "cosine, -1 to 1",
-            low=-1,
-            high=1,
-            export="similarity",
-            about="of the two texts without their labels",
-        ),
+        Quantity("cosine", "cosine similarity", "cosine, -1 to 1", low=-1, high=1),
     ),
 )
 """One row per pair and variant."""

@@ -40,11 +40,13 @@ def evidence(found: Findings) -> list[Section]:
 
 
 def _measures(found: Findings) -> Iterator[Section]:
+    """Those of measures that apply: without a silent channel there are no pairs."""
+    alone = found.channel == found.spoken
     for measure in known_measures(found.facts):
-        own = _OWN.get(measure.name)
-        section = own(found) if own else default_section(found, measure)
-        if section is not None:
-            yield section
+        rows = {table.row for table in measure.tables if table.estimated}
+        if rows and not (alone and rows <= {"item", "pair"}):
+            own = _OWN.get(measure.name)
+            yield own(found) if own else default_section(found, measure)
 
 
 RECORD = (design_section, limits_section)

@@ -1,7 +1,4 @@
-"""The section of a measure that has none of its own: what it declares, by channel.
-
-It stands there only where the measure was taken.
-"""
+"""The section of a measure that has none of its own: what it declares, by channel."""
 
 from __future__ import annotations
 
@@ -35,26 +32,27 @@ _EXTRA: Final = ("item", "pairing", "form", "source", "variant", "rater")
 """What may tell rows of one quantity apart; named where there are several."""
 
 
-def default_section(found: Findings, measure: Measure) -> Section | None:
-    """What a measure found, or nothing where it was not taken.
+def default_section(found: Findings, measure: Measure) -> Section:
+    """What a measure found, or that it was not taken.
 
     Args:
         found: What was found.
         measure: The measure.
     """
     rows = found.measured(measure.name)
-    if not rows:
-        return None
     title = measure.title or named(measure.name).capitalize()
     quantities = [one for table in measure.tables for one in table.estimated]
     said = [row for row in rows if row.get("form", "utterance") == "utterance"]
     spoken = [row for row in said if row.get("source", "text") == "text"]
     figure = quantity_figure(measure.name, title, spoken, quantities)
     blocks: list[Block] = [] if figure is None else [Drawing(figure)]
+    blocks.append(
+        quantity_table(found, measure) if rows else found.unmeasured(measure.name)
+    )
     return Section(
         measure.name,
         title,
-        [*blocks, quantity_table(found, measure)],
+        blocks,
         short=named(measure.name).capitalize(),
         about=[
             one for one in (f"{measure.about.capitalize()}.", measure.reading) if one
