@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,7 @@ from inspect_ai.event import ModelEvent, SpanBeginEvent
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from offrecord import load_study
+from offrecord.cli import main
 from offrecord.records import Form
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.schema import ROW_KEY
@@ -28,14 +30,18 @@ QUIET = ("--", "--display", "none")
 
 
 def offrecord(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "offrecord", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done
+    """Call a verb in this process, which saves the seconds that all imports take."""
+    out, err, ended = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["offrecord", *words])
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as end:
+                assert isinstance(end.code, int)
+                ended = end.code
+    assert ended == code, out.getvalue() + err.getvalue()
+    return subprocess.CompletedProcess(words, ended, out.getvalue(), err.getvalue())
 
 
 def run_small(out: Path, *words: str, code: int = 0) -> None:
@@ -55,8 +61,26 @@ def runs_per_cell(study: Path) -> dict[tuple[str, ...], int]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("studies") / "small"
-    models = ("--model", "simulated/paper", "--model", "simulated/null")
-    run_small(out, *models, "--condition", "alignment-future", "--runs", "2")
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "offrecord", "run", "--scenario", "promotion"),
+            *("--condition", "baseline", "--condition", "alignment-future"),
+            *("--model", "simulated/paper", "--model", "simulated/null"),
+            *("--rounds", "2", "--shadows", "1", "--runs", "2", "--out", str(out)),
+            *QUIET,
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return out
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study under the paper's protocol, with a partner of another model."""
+    out = tmp_path_factory.mktemp("studies") / "other"
+    models = ("--model", "simulated/paper", "--role", "partner=simulated/null")
+    run_small(out, *models, "--protocol", "paper", "--runs", "1")
     return out
 
 
@@ -200,7 +224,7 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
     out = tmp_path / "stopped"
     command = [
         *(sys.executable, "-m", "offrecord", "run", "--scenario", "promotion"),
-        *("--condition", "baseline", "--rounds", "2", "--runs", "6"),
+        *("--condition", "baseline", "--rounds", "2", "--runs", "3"),
         *("--model", "simulated/paper", "--model", "simulated/null"),
         *("--out", str(out), "--", "--display", "none"),
         *("--max-samples", "1", "--log-buffer", "1", "-M", "latency=0.3"),
@@ -218,13 +242,13 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
         assert process.returncode == 1, errors
         assert b"resume with" in errors
         partial = load_study(out)
-        assert 0 < partial.ended_runs < 12
+        assert 0 < partial.ended_runs < 6
         first = partial.transcript.filter(pl.col("ended").is_not_null())
     done = offrecord("run", "--out", str(out), *QUIET)
     assert "Traceback" not in done.stderr
     assert runs_per_cell(out) == {
-        ("simulated/null", "promotion", "baseline"): 6,
-        ("simulated/paper", "promotion", "baseline"): 6,
+        ("simulated/null", "promotion", "baseline"): 3,
+        ("simulated/paper", "promotion", "baseline"): 3,
     }
     whole = load_study(out)
     if stop is signal.SIGINT:
@@ -232,9 +256,9 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
         assert kept.height == first.height
     # What was interrupted is kept as an attempt and counted.
     attempts = whole.facts["attempts"].values()
-    assert len(attempts) == 12
-    assert sum(attempts) > 12
-    assert whole.pairs.height == 12 * 4
+    assert len(attempts) == 6
+    assert sum(attempts) > 6
+    assert whole.pairs.height == 6 * 4
     assert whole.pairs["public"].null_count() == 0
 
 
@@ -293,21 +317,18 @@ def test_foreign_and_broken_logs_are_named_and_the_rest_imports(
     assert done.stderr.count("\n") == 1
 
 
-def test_a_partner_of_another_model(tmp_path: Path) -> None:
-    out = tmp_path / "partner"
-    run_small(
-        out,
-        "--model",
-        "simulated/paper",
-        "--role",
-        "partner=simulated/null",
-        "--runs",
-        "1",
-    )
-    rows = load_study(out).transcript
+def test_a_partner_of_another_model(other: Path) -> None:
+    rows = load_study(other).transcript
     models = rows.group_by("agent").agg(pl.col("agent_model").unique()).rows()
     assert dict(models) == {"alpha": ["simulated/paper"], "beta": ["simulated/null"]}
     assert rows["partner"].unique().to_list() == ["simulated/null"]
+
+
+def test_simulated_agents_answer_the_paper_s_protocol(other: Path) -> None:
+    study = load_study(other)
+    assert set(study.transcript["protocol"]) == {"paper"}
+    assert study.ended_runs == 1
+    assert set(study.surveys["status"]) == {"ok"}
 
 
 # ------------------------------------------------ what is looked at before a call
@@ -379,10 +400,8 @@ def test_a_study_is_read_without_its_scenario_s_folder(tmp_path: Path) -> None:
         assert "partial" not in done.stdout + done.stderr
 
 
-def test_a_replay_takes_no_size_of_its_own(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    run_small(source, "--model", "simulated/paper", "--runs", "1")
-    call = ("run", "--on", str(source), "--model", "simulated/split", "--out")
+def test_a_replay_takes_no_size_of_its_own(other: Path, tmp_path: Path) -> None:
+    call = ("run", "--on", str(other), "--model", "simulated/split", "--out")
     for words in (
         ("--rounds", "1"),
         ("--runs", "3"),
@@ -393,14 +412,6 @@ def test_a_replay_takes_no_size_of_its_own(tmp_path: Path) -> None:
         assert "leave" in done.stderr
         assert not out.exists()
     offrecord(*call, str(out), "--rounds", "2", *QUIET)  # as its source has
-
-
-def test_simulated_agents_answer_the_paper_s_protocol(tmp_path: Path) -> None:
-    out = tmp_path / "study"
-    run_small(out, "--model", "simulated/paper", "--protocol", "paper", "--runs", "1")
-    study = load_study(out)
-    assert study.ended_runs == 1
-    assert set(study.surveys["status"]) == {"ok"}
 
 
 def test_a_key_in_a_text_that_is_sent_is_refused(
