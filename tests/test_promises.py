@@ -23,6 +23,8 @@ from offrecord.content.secrets import redacted
 from offrecord.exporting.tables import pairs
 from offrecord.measuring import measure_study
 from offrecord.measuring.means import Means
+from offrecord.protocol.design import Design
+from offrecord.replays import replayed_runs
 from offrecord.study import Study
 from offrecord.task import debate
 from offrecord.transcript.store import write_study_json, write_transcript
@@ -66,7 +68,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> EvalLog:
 def copied(log: EvalLog, path: Path, change: Callable[[Any], None]) -> None:
     """Write a log as another attempt at its one run, its sample changed."""
     other = log.model_copy(deep=True)
-    [sample] = other.samples or ()
+    assert other.samples
+    [sample] = other.samples
     sample.uuid = path.stem
     change(sample)
     path.parent.mkdir(exist_ok=True)
@@ -84,7 +87,8 @@ def imported(logs: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
 
 
 def test_a_pair_with_a_missing_side_is_no_agreement_in_the_log(log: EvalLog) -> None:
-    [sample] = log.samples or ()
+    assert log.samples
+    [sample] = log.samples
     assert sample.scores
     score = sample.scores["stance_divergence"]
     # Turns 1 and 3 have both stances, and one of the two differs; turn 5 has none off
@@ -184,3 +188,20 @@ def test_a_key_as_an_address_writes_it_is_taken_out(
     monkeypatch.setenv("ECHO_API_KEY", KEY)
     said = f"no such page: /v1/{quoted}/models"
     assert redacted(said) == "no such page: /v1/[redacted]/models"
+
+
+# ------------------------------------------------------------------------- a replay
+
+
+@pytest.mark.parametrize("status", ["filtered", "error"])
+def test_what_ended_a_debate_is_heard_in_no_replay(status: str, tmp_path: Path) -> None:
+    # The second turn's text is what a filter or an error left: the debate ended there.
+    ended: dict[str, Any] = {"ended": "no_public_text", "audience": ["participants"]}
+    rows = [
+        row("r", **ended),
+        row("r", "beta", **{**ended, "text": "SIGN - as", "status": status}),
+    ]
+    write_transcript(tmp_path, transcript(rows))
+    write_study_json(tmp_path, {**FACTS, "study": "s"})
+    [stored] = replayed_runs(Design(on=str(tmp_path), models=("m",)))
+    assert [words.text for words in stored.said] == ["SIGN - it is time."]
