@@ -87,7 +87,13 @@ def test_plain_json_is_ok_and_needs_no_repair() -> None:
         ('".5"', None),
         ("4.5", None),
         ('"4,5"', None),
-        ("05", None),
+        ("05", 5),
+        ("005.0", 5),
+        ('"05"', 5),
+        ("010", None),  # eight?
+        ('"010"', None),
+        (r'"\\boxed{5}"', 5),
+        (r'"$\\mathbf{5}$"', 5),
         ('"~5"', None),
         ('"5?"', None),
         ('"5%"', None),
@@ -298,7 +304,7 @@ def test_twins_parse_the_same(text: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_survey is parse_survey
-    assert SURVEY_VERSION.startswith("2+")
+    assert SURVEY_VERSION.startswith("3+")
 
 
 @pytest.mark.parametrize(
