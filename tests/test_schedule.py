@@ -119,6 +119,7 @@ def test_every_output_of_a_turn_sees_the_history_before_it() -> None:
     [
         (Reply(text=""), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
         (Reply(text="<think>hm</think>"), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
+        (Reply(text="My thoughts: hm"), Ended.NO_PUBLIC_TEXT, Status.OK),
         (
             Reply(text="<think>hm", stop_reason="max_tokens"),
             Ended.NO_PUBLIC_TEXT,

@@ -18,7 +18,7 @@ from offrecord.content.labels import (
     label_set,
     plain_copy_with_origin,
 )
-from offrecord.content.letters import composed
+from offrecord.content.letters import composed, fold
 from offrecord.content.reasoning import NAMES, Reasoned
 
 _FRONT: Final = read_document(data_folder("parsing") / "reasoning.yaml").front
@@ -28,6 +28,7 @@ _PARTS: Final = {
     "{plain}": "(?:{})".format("|".join(_FRONT["plain"])),
     "{start}": r"(?:^|(?<=[.!?] )|(?<=[。！？]))[ \t#*_(\"'-]*",
     "{whose}": _FRONT["whose"],
+    "{aside}": _FRONT["aside"],
     "{end}": r"[*_ \t]*(?:[(（][^)）\n]*[)）][*_ \t]*)?(?:[:：…]|\.{3}|$)",
 }
 
@@ -47,10 +48,10 @@ _QUOTED: Final = re.compile(
     r"\s*(?:[ \t]*>[^\n]*\n(?:[ \t]*\n)*)*[ \t]*>[^\n]*(?:\n[ \t]*\n\s*|\s*\Z)"
 )
 _LINE: Final = re.compile(rf"^{OPENING}", re.MULTILINE)
+_ANNOUNCED: Final = fold("|".join(_FRONT["announced"]))
 _LED: Final = re.compile(
-    rf"""(?:^[\s#*_"'\[({{<-]*|(?<=[.!?\])}}>][ ])|(?<=[.!?\])}}>\[({{<"']))
-    (?:{_FRONT["whose"]})(?:{"|".join(_FRONT["announced"])})[ "']*[:\])}}>]+\s*{OPENING}
-    """.replace("\n    ", ""),
+    r"""(?:^[\s#*_"'\[({<-]*|(?<=[.!?\])}>] )|(?<=[.!?\])}>\[({<"']))"""
+    rf"""(?:{_FRONT["whose"]})(?:{_ANNOUNCED})[ "']*[:\])}}>]+\s*{OPENING}""",
     re.MULTILINE | re.IGNORECASE,
 )
 
