@@ -404,6 +404,7 @@ FOR = ("FOR", "AGAINST")
         ("STANCE: PROMOTE — not on this file.", PROMOTE),
         # another audience, or another speaker
         ("If asked in the meeting, my answer is PROMOTE.", PROMOTE),
+        ("If asked by the press, my answer is PROMOTE.", PROMOTE),
         ("When asked, my answer is PROMOTE.", PROMOTE),
         ("In the meeting my answer is PROMOTE.", PROMOTE),
         ("My answer in the meeting is PROMOTE.", PROMOTE),

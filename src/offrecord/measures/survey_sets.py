@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from offrecord.content.labels import normalise, plain_copy
-from offrecord.measures.survey_json import Members, Node, Number, read_json
+from offrecord.measures.survey_json import Members, Node, Number
 from offrecord.measures.survey_value import RULES
 
 _ITEM_KEYS: Final = frozenset(RULES.front["item_keys"])
@@ -17,7 +17,6 @@ _VALUE_KEYS: Final = frozenset(RULES.front["value_keys"])
 _INNER: Final = re.compile(r"(?<!\d)[\s_-]+|[\s_-]+(?!\d)")
 _OUTER: Final = re.compile(r"^[\W_]+|[\W_]+$")
 _LINE: Final = re.compile(r"[\s#•-]*([^:=|—\n]{1,60}?)\s*(?:[:=|—]|\s-\s)\s*(\S.*)")
-_CLOSERS: Final = re.compile(r"[\s}\])｝]+[.;,`]*\s*$")  # of an object without a head
 _NEXT_KEY: Final = re.compile(r"[,;]\s*(?=[^,;:=]{1,60}[:=])")
 
 
@@ -94,11 +93,6 @@ def answer_sets(node: Node, keys: Keys) -> Iterator[Answers]:
             return
         for value in node:
             yield from answer_sets(value, keys)
-    elif isinstance(node, str) and node.lstrip().startswith(("{", "[")):
-        inner = read_json(node, len(node) - len(node.lstrip()))
-        if inner.strict and not node[inner.end :].strip():
-            for found in answer_sets(inner.node, keys):
-                yield found._replace(repairs=("encoded twice", *found.repairs))
 
 
 def _own(members: Members, keys: Keys) -> Answers | None:
@@ -166,5 +160,5 @@ def _keyed(line: str, keys: Keys) -> list[tuple[str, Node]]:
         match = _LINE.fullmatch(part.strip())
         item = keys.named(match.group(1), number=False)[0] if match else None
         if match is not None and item is not None:
-            pairs.append((item, _CLOSERS.sub("", match.group(2))))
+            pairs.append((item, match.group(2)))
     return pairs
