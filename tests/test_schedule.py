@@ -145,6 +145,7 @@ def test_the_paper_s_protocol_opens_with_remarks_and_goes_on_with_replies() -> N
     [
         (Reply(text=""), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
         (Reply(text="<think>hm</think>"), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
+        (Reply(text="My thoughts: hm"), Ended.NO_PUBLIC_TEXT, Status.OK),
         (
             Reply(text="<think>hm", stop_reason="max_tokens"),
             Ended.NO_PUBLIC_TEXT,
