@@ -1,0 +1,1 @@
+"""Pure functions on arrays: numpy and scipy alone."""
