@@ -210,7 +210,7 @@ def empty_reason(sample: Sample) -> str:
     return NO_VALUE if np.isnan(sample.values).all() else EMPTY_CELL
 
 
-def undefined(method: str, scope: Scope, reason: str, *samples: Sample) -> Estimate:
+def undefined(method: str, scope: str, reason: str, *samples: Sample) -> Estimate:
     """An estimate of nothing, with its counts and its reason."""
     nan = math.nan
     return Estimate(
