@@ -38,9 +38,7 @@ FEWEST: Final = 6
 """Scenarios that an interval takes, and models that show how much models vary."""
 
 ALIKE: Final = "all clusters are alike, without spread"
-_CORRELATION: Final = 0.35  # as in `intervals`
-_INFORMATIVE: Final = 20
-_PULL: Final = 0.25
+_CORRELATION, _INFORMATIVE, _PULL = 0.35, 20, 0.25  # as in `intervals`
 _ROUNDING: Final = 1e-10  # of the largest value: a smaller standard error is no spread
 
 
