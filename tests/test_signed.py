@@ -16,13 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offrecord.estimates.arrays.signed import (
-    UNPAIRED,
     signed,
     signed_limits,
     stratified_audience_effect,
     stratified_gap,
 )
-from offrecord.estimates.arrays.stratified import EMPTY_CELL, NO_VALUE, ONE_RUN
+from offrecord.estimates.arrays.stratified import (
+    EMPTY_CELL,
+    NO_VALUE,
+    ONE_RUN,
+    UNPAIRED,
+)
 from offrecord.estimates.rates import Values
 from offrecord.estimates.split import Channels, channels, rate_gap, rate_split
 from offrecord.estimates.variance import Sample
@@ -172,7 +176,7 @@ def test_a_cell_without_its_baseline_has_no_effect() -> None:
     gone = stratified_audience_effect(condition, baseline, np.array([99]))
     assert gone.reason == UNPAIRED
     assert math.isnan(gone.value)
-    with pytest.raises(ValueError, match="2 counterparts, 1 cells"):
+    with pytest.raises(ValueError, match="2 counterparts for 1 cells"):
         stratified_audience_effect(condition, baseline, np.array([10, 10]))
 
 

@@ -20,8 +20,10 @@ from offrecord.estimates.arrays.stratified import (
     EMPTY_CELL,
     NO_VALUE,
     ONE_RUN,
+    UNPAIRED,
     effective_turns,
     rate_limits,
+    stratified_difference,
     stratified_mean,
     stratified_rate,
 )
@@ -33,6 +35,7 @@ from offrecord.estimates.arrays.weighed import (
 from offrecord.estimates.intervals import rate_estimate
 from offrecord.estimates.means import mean_estimate
 from offrecord.estimates.rates import Values
+from offrecord.estimates.split import rate_difference
 from offrecord.estimates.variance import Sample
 
 Events = Sequence[Sequence[int]]
@@ -289,6 +292,36 @@ def test_a_baseline_weighs_as_the_cells_paired_with_it() -> None:
     assert weights.tolist() == pytest.approx([1 / 3, 2 / 3])
     ids, weights = paired_weights(np.array([7, 3, 7]), np.array([0.5, 0.3, 0.2]))
     assert weights.tolist() == pytest.approx([0.3, 0.7])
+
+
+def test_a_difference_pairs_each_cell_with_its_baseline() -> None:
+    condition = turns_of([[0, 1, 2], [2, 2], [1, 2]], 2)
+    other = turns_of([[1, 0], [0, 0, 1]], 2)
+    baseline = Sample(other.values, other.runs, other.clusters + 100, other.strata + 7)
+    found = stratified_difference(condition, baseline, np.array([7, 7, 8]))
+    a = stratified_rate(condition)
+    b = stratified_rate(baseline, np.array([2.0, 1.0]))
+    assert found.value == pytest.approx((0.5 + 1 + 0.75) / 3 - (2 * 0.25 + 1 / 6) / 3)
+    assert found.low == pytest.approx(
+        found.value - math.hypot(a.value - a.low, b.high - b.value)
+    )
+    assert found.se == pytest.approx(math.hypot(a.se, b.se))
+    assert (found.clusters, found.turns) == (12, 24)
+    gone = stratified_difference(condition, baseline, np.array([7, 7, 9]))
+    assert gone.reason == UNPAIRED
+    with pytest.raises(ValueError, match="3 weights and 1 counterparts for 3 cells"):
+        stratified_difference(condition, baseline, np.array([7]))
+
+
+def test_a_difference_of_alike_cells_is_today_s() -> None:
+    first, second = turns_of([[0, 1, 2], [2, 2, 1]], 2), turns_of([[0, 1, 0]] * 2, 2)
+    second = Sample(
+        second.values, second.runs + 50, second.clusters + 50, second.strata + 50
+    )
+    old, new = rate_difference(first, second), stratified_difference(first, second)
+    assert (new.value, new.low, new.high, new.se) == pytest.approx(
+        (old.value, old.low, old.high, old.se)
+    )
 
 
 def test_samples_of_one_design_at_once() -> None:

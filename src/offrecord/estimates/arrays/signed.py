@@ -22,6 +22,7 @@ import numpy as np
 from offrecord.estimates.arrays.stratified import (
     EMPTY_CELL,
     NO_VALUE,
+    UNPAIRED,
     rate_limits,
     shortfall,
     undefined,
@@ -29,7 +30,7 @@ from offrecord.estimates.arrays.stratified import (
 from offrecord.estimates.arrays.weighed import (
     Weighed,
     errors,
-    paired_weights,
+    paired_sides,
     variance,
     weighed,
 )
@@ -41,7 +42,6 @@ from offrecord.estimates.variance import Sample, counted
 
 METHOD: Final = "MOVER from wilson, weighted cells"
 """How the intervals are made."""
-UNPAIRED: Final = "a cell has no baseline with a value"
 
 
 class Signed(NamedTuple):
@@ -153,20 +153,11 @@ def stratified_audience_effect(
     if any(np.isnan(sample.values).all() for sample in samples):
         return undefined(METHOD, scope, NO_VALUE, *samples)
     cells, others = (np.unique(sample.strata) for sample in samples)
-    first = np.ones(cells.size) if weights is None else np.asarray(weights, float)
-    second = np.ones(others.size)
-    if counterparts is not None:
-        if not counterparts.shape == cells.shape == first.shape:
-            raise ValueError(f"{counterparts.size} counterparts, {cells.size} cells")
-        ids, paired = paired_weights(counterparts[first > 0], first[first > 0])
-        if not np.isin(ids, others).all():
-            return undefined(METHOD, scope, UNPAIRED, *samples)
-        second = np.zeros(others.size)
-        second[np.searchsorted(others, ids)] = paired
+    sides = paired_sides(cells, others, counterparts, weights)
+    if sides is None:
+        return undefined(METHOD, scope, UNPAIRED, *samples)
     both = _opposite_sides(condition, baseline)
-    data = signed(
-        both, np.concatenate([first / first.sum() / 2, second / second.sum() / 2])
-    )
+    data = signed(both, np.concatenate(sides) / 2)
     if data is None:
         return undefined(METHOD, scope, EMPTY_CELL, both)
     return _estimate(data, 2.0, scope, level, both)

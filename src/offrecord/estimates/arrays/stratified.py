@@ -39,20 +39,24 @@ from offrecord.estimates.arrays.weighed import (
     Layout,
     Weighed,
     errors,
+    paired_sides,
     variance,
     weighed,
 )
 from offrecord.estimates.estimate import Estimate
 from offrecord.estimates.intervals import LEVEL, NO_SPREAD, Limits, wilson
-from offrecord.estimates.rates import Values
+from offrecord.estimates.rates import Ids, Values
 from offrecord.estimates.scopes import Scope
 from offrecord.estimates.variance import Sample, counted
 
 METHOD: Final = "wilson, weighted cells"
 """How the interval of a rate is made."""
+DIFFERENCE_METHOD: Final = "MOVER from wilson, weighted cells"
+"""How the interval of a difference of rates is made."""
 MEAN_METHOD: Final = "t, weighted cells"
 """How the interval of any other mean is made."""
 NO_VALUE: Final = "no turn has a value"
+UNPAIRED: Final = "a cell has no baseline with a value"
 EMPTY_CELL: Final = "a cell has no turn with a value"
 ONE_RUN: Final = "a single run shows no spread"
 ALIKE: Final = "all runs of a cell are alike, without spread"
@@ -180,6 +184,56 @@ def stratified_mean(
         scope=str(scope),
         reason=reason,
         **counted(sample),
+    )
+
+
+def stratified_difference(
+    condition: Sample,
+    baseline: Sample,
+    counterparts: Ids | None = None,
+    weights: Values | None = None,
+    scope: Scope = Scope.RUNS,
+    level: float = LEVEL,
+) -> Estimate:
+    """A rate under a condition less that in baseline (X, Y), over weighted cells.
+
+    Both intervals are joined by MOVER (Zou and Donner, Statistics in Medicine 27,
+    2008), as of independent runs.
+
+    Args:
+        condition: Values 0, 1 or NaN with their runs and cells.
+        baseline: The same without any context, of other runs.
+        counterparts: Shape (condition cells,): the id of the baseline cell of each; see
+            `paired_sides`.
+        weights: Shape (condition cells,), alike by default.
+        scope: Whom the interval is said to speak about.
+        level: How often such intervals are to hold the truth.
+
+    Raises:
+        ValueError: As `paired_sides`.
+    """
+    samples, method = (condition, baseline), DIFFERENCE_METHOD
+    cells, others = (np.unique(sample.strata) for sample in samples)
+    sides = paired_sides(cells, others, counterparts, weights)
+    if sides is None:
+        return undefined(method, scope, UNPAIRED, *samples)
+    a, b = (
+        stratified_rate(sample, own, scope, level)
+        for sample, own in zip(samples, sides, strict=True)
+    )
+    value = a.value - b.value
+    return Estimate(
+        value=value,
+        low=value - math.hypot(a.value - a.low, b.high - b.value),
+        high=value + math.hypot(a.high - a.value, b.value - b.low),
+        se=math.hypot(a.se, b.se),
+        method=method,
+        scope=str(scope),
+        clusters=a.clusters + b.clusters,
+        runs=a.runs + b.runs,
+        turns=a.turns + b.turns,
+        missing=a.missing + b.missing,
+        reason=a.reason or b.reason,
     )
 
 

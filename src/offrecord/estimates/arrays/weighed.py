@@ -178,3 +178,44 @@ def paired_weights(
     if weights is None:
         weights = np.full(counterparts.shape, 1 / max(counterparts.size, 1))
     return ids, np.bincount(place, weights, ids.size).astype(np.float64)
+
+
+def paired_sides(
+    condition: Ids,
+    baseline: Ids,
+    counterparts: Ids | None = None,
+    weights: Values | None = None,
+) -> tuple[Values, Values] | None:
+    """What the cells of both sides of a difference weigh, each side's summing to 1.
+
+    Args:
+        condition: Shape (cells,), ids in ascending order.
+        baseline: The same of baseline.
+        counterparts: Shape (condition cells,): the id of the baseline cell of each. A
+            baseline cell weighs as the cells paired with it, and one that is paired
+            with none weighs nothing. By default all baseline cells weigh alike.
+        weights: Shape (condition cells,), alike by default.
+
+    Returns:
+        None where a cell that counts has a counterpart that is not there.
+
+    Raises:
+        ValueError: If there are other weights or counterparts than cells, a weight is
+            negative or not finite, or all are 0.
+    """
+    first = np.ones(condition.size) if weights is None else np.asarray(weights, float)
+    paired_with = condition if counterparts is None else counterparts
+    if not condition.shape == first.shape == paired_with.shape:
+        given = f"{first.size} weights and {paired_with.size} counterparts"
+        raise ValueError(f"{given} for {condition.size} cells")
+    if not np.isfinite(first).all() or (first < 0).any() or not first.any():
+        raise ValueError("weights of cells are finite, not negative and not all 0")
+    first = first / first.sum()
+    if counterparts is None:
+        return first, np.full(baseline.size, 1 / max(baseline.size, 1))
+    ids, paired = paired_weights(counterparts[first > 0], first[first > 0])
+    if not np.isin(ids, baseline).all():
+        return None
+    second = np.zeros(baseline.size)
+    second[np.searchsorted(baseline, ids)] = paired
+    return first, second
