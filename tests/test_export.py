@@ -258,9 +258,8 @@ def test_pairs_are_those_planned_and_every_missing_value_has_its_reason(
     }
     for study in (live, published):
         table = pairs(study)
-        assert (
-            table.height == pairs_of(study).height == 6 * 2 * 2
-        )  # runs, rounds, agents
+        planned = 6 * 2 * 2  # runs, rounds, agents
+        assert table.height == pairs_of(study).height == planned
         missing = table["quadrant"].null_count()
         assert missing > 0
         assert table["quadrant"].count() + missing == table.height
