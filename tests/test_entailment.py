@@ -19,13 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.measures.codes.entailment_judge import (
-    JUDGED,
-    judged_entailment,
-)
+from offrecord.measures.codes.entailment_judge import judged_entailment
 from offrecord.measures.pairings import PAIR_SCHEMA
 from offrecord.measures.texts.entailment import (
     ENTAILMENT,
+    JUDGED,
     entailment_table,
     unmeasured_entailment,
 )

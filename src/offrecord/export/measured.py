@@ -5,8 +5,8 @@ A table that is not there yet gives no rows; the reason then says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import polars as pl
 
@@ -93,31 +93,6 @@ def _with_distance(table: pl.DataFrame, study: Record, of: Table) -> pl.DataFram
         )
     )
     return _explained(beside(table, part, _PAIR), distance, reason)
-
-
-def survey_items(instruments: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
-    """Every item of every instrument: its scale, its category, whether it is turned.
-
-    Args:
-        instruments: As study.json holds them.
-    """
-    rows = []
-    for stamp, asked in instruments.items():
-        categories, turned = asked.get("categories", {}), asked.get("reverse", {})
-        for item in asked["items"]:
-            category = next((c for c, of in categories.items() if item in of), None)
-            keyed = category in turned
-            reverse = item in turned[category] if keyed else None
-            rows.append((stamp, item, asked["low"], asked["high"], category, reverse))
-    schema = {
-        "instrument": pl.String,
-        "item": pl.String,
-        "low": pl.Int32,
-        "high": pl.Int32,
-        "category": pl.String,
-        "reverse": pl.Boolean,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _stored(study: Record, table: Table) -> pl.DataFrame:

@@ -13,13 +13,13 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.export.measured import beside, survey_items, with_pairs, with_texts
+from offrecord.export.measured import beside, with_pairs, with_texts
 from offrecord.export.schemas import SIDES, Column, columns
 from offrecord.measures.declare import Table
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.measures.registry import known_tables
-from offrecord.measures.survey_gap import SKIPPED
+from offrecord.measures.survey_gap import SKIPPED, instrument_items
 from offrecord.records import Form, Status, factor_names
 from offrecord.transcript.measured import measured
 from offrecord.transcript.planned import with_factors
@@ -77,7 +77,7 @@ def surveys(study: Record) -> pl.DataFrame:
         pl.col("status").alias("survey_status"),
         pl.col("repairs").alias("survey_repairs"),
     )
-    items = survey_items(study.facts.get("instruments", {}))
+    items = instrument_items(study.facts.get("instruments", {}))
     valued = pl.col("survey_status").is_in(_VALUED)
     why = pl.when(valued).then(pl.lit(SKIPPED)).otherwise("survey_status")
     table = beside(_rows(study, Form.SURVEY), answers).explode("item", "answer")

@@ -68,9 +68,10 @@ CATEGORY_GAPS: Final = Table(
 _INSTRUMENT: Final = {
     "instrument": pl.String,
     "item": pl.String,
+    "low": pl.Int32,
+    "high": pl.Int32,
     "category": pl.String,
-    "keyed": pl.Boolean,
-    "turned": pl.Int32,  # what a reverse-keyed answer is taken from; else null
+    "reverse": pl.Boolean,
 }
 
 
@@ -222,23 +223,42 @@ def _gaps(
 
 def _items(facts: Mapping[str, Any], asked: pl.DataFrame) -> pl.DataFrame:
     """The items of the instruments that were asked, with their keying."""
-    rows = []
-    for stamp in asked["instrument"].unique(maintain_order=True).drop_nulls():
-        instrument = facts.get("instruments", {}).get(stamp)
-        if instrument is None:
+    known = facts.get("instruments", {})
+    stamps = asked["instrument"].unique(maintain_order=True).drop_nulls().to_list()
+    for stamp in stamps:
+        if stamp not in known:
             raise OffrecordError(
                 f"study.json: no instrument '{stamp}'; import the study again"
             )
+    return instrument_items({stamp: known[stamp] for stamp in stamps}).select(
+        "instrument",
+        "item",
+        "category",
+        keyed=pl.col("reverse").is_not_null(),
+        turned=pl.when("reverse").then(pl.col("low") + pl.col("high")),
+    )
+
+
+def instrument_items(instruments: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """Every item of some instruments: its scale, its category, whether it is turned.
+
+    Args:
+        instruments: As study.json holds them.
+
+    Returns:
+        `instrument`, `item`, `low`, `high`, `category`, and `reverse`, which is null
+        where its category declares no keying.
+    """
+    rows = []
+    for stamp, asked in instruments.items():
         category = {
             item: name
-            for name, items in instrument.get("categories", {}).items()
+            for name, items in asked.get("categories", {}).items()
             for item in items
         }
-        keying = instrument.get("reverse", {})
-        middle = instrument["low"] + instrument["high"]
-        for item in instrument["items"]:
+        for item in asked["items"]:
             name = category.get(item)
-            against = keying.get(name)
-            turned = middle if against is not None and item in against else None
-            rows.append((stamp, item, name, against is not None, turned))
+            against = asked.get("reverse", {}).get(name)
+            reverse = None if against is None else item in against
+            rows.append((stamp, item, asked["low"], asked["high"], name, reverse))
     return pl.DataFrame(rows, schema=_INSTRUMENT, orient="row")

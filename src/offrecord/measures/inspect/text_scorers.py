@@ -49,7 +49,7 @@ def scorer_of(measure: Measure) -> Any:  # noqa: ANN401  (Inspect names the type
     names = [name for table in _scored(measure) for name in _names(table)]
 
     def make(**options: Any) -> Scorer:  # noqa: ANN401
-        given = Options(**options)
+        given = Options(**{name: _given(name, v) for name, v in options.items()})
 
         async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
             values = await anyio.to_thread.run_sync(
@@ -67,6 +67,12 @@ def scorer_of(measure: Measure) -> Any:  # noqa: ANN401  (Inspect names the type
     make.__name__ = make.__qualname__ = measure.name
     metrics: Any = {name: [defined_mean()] for name in names}
     return scorer(metrics=metrics, name=measure.name)(make)
+
+
+def _given(name: str, value: object) -> Any:  # noqa: ANN401
+    """An option as `Options` has it, from what `-S NAME=VALUE` gives."""
+    many = isinstance(getattr(Options(), name, None), tuple)
+    return tuple(value.split(",")) if many and isinstance(value, str) else value
 
 
 def debate_values(

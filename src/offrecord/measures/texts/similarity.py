@@ -8,6 +8,7 @@ beside that of other pairings, such as repeats and shuffled pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ from offrecord.measures.texts.preparation import (
     Variant,
     prepare,
 )
+from offrecord.measures.texts.sentences import SentenceEncoder
 from offrecord.measures.texts.vectors import (
     VECTORS,
     Embedded,
@@ -150,12 +152,15 @@ def _column(name: str, rows: Sequence[int | None], values: pl.Series) -> pl.Seri
     return values.gather(at).cast(SIMILARITY.columns[name]).alias(name)
 
 
-def _take(rows: Rows, options: Options) -> Iterator[Made]:
-    from offrecord.measures.texts.sentences import SentenceEncoder
+@lru_cache(maxsize=1)  # a scorer asks for it once a debate
+def _encoder(name: str, device: str | None) -> SentenceEncoder:
     from offrecord.providers.folders import resolve_folder
 
-    name = options.embedder or DEFAULT_EMBEDDER
-    encoder = SentenceEncoder(resolve_folder(name), name, options.device)
+    return SentenceEncoder(resolve_folder(name), name, device)
+
+
+def _take(rows: Rows, options: Options) -> Iterator[Made]:
+    encoder = _encoder(options.embedder or DEFAULT_EMBEDDER, options.device)
     taken = [
         similarity_table(
             rows.pairs, encoder, rows.cache / VECTORS, variant, through=options.through

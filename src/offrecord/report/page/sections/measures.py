@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from offrecord.measures.declare import Measure, Quantity
@@ -60,14 +61,20 @@ def default_section(found: Findings, measure: Measure) -> Section:
     )
 
 
-def quantity_table(found: Findings, measure: Measure) -> Table:
+def quantity_table(
+    found: Findings, measure: Measure, items: Mapping[str, str] = MappingProxyType({})
+) -> Table:
     """Every quantity of a measure by kind, with its intervals.
 
     Args:
         found: What was found.
         measure: The measure.
+        items: What survey items say, in the order to show.
     """
     rows = found.measured(measure.name)
+    if items:
+        order = list(items)
+        rows.sort(key=lambda row: (order.index(row["item"]), row["kind"] == "baseline"))
     quantities = {o.name: o for table in measure.tables for o in table.estimated}
     parts = {
         name: title
@@ -91,7 +98,7 @@ def quantity_table(found: Findings, measure: Measure) -> Table:
         [
             cells(
                 quantities[quantity].title,
-                *rest,
+                *(Cell(name, items.get(name, "")) for name in rest),
                 *(_cell(of.get(name), quantities[quantity]) for name in parts),
                 *_counts(of),
             )
@@ -105,7 +112,10 @@ def quantity_table(found: Findings, measure: Measure) -> Table:
 def _caption(quantities: Mapping[str, Quantity]) -> str:
     shares = [one.kind == "share" for one in quantities.values()]
     unit = "Percentage points, with" if all(shares) else "With"
-    return f"{unit} 95 % intervals for new runs of these cells."
+    return (
+        f"{unit} 95 % intervals for new runs of these cells. Of many rows, one in "
+        "twenty has an interval that excludes its true value by chance."
+    )
 
 
 def _counts(of: Mapping[str, Row]) -> Sequence[str]:
