@@ -16,7 +16,7 @@ import pytest
 
 from offrecord.audit.gate import read_gate
 from offrecord.content import read_document
-from offrecord.content.document import read_yaml
+from offrecord.content.boundary.yaml import read_yaml
 from offrecord.protocol.channel import find_channel
 from offrecord.protocol.design import Case, cases, make_design, read_design
 from offrecord.protocol.prompts import find_protocol
@@ -172,7 +172,7 @@ def test_what_is_no_json_object_is_one_line(text: str, tmp_path: Path) -> None:
         ({"seconds": pl.lit(float("nan"))}, "seconds"),
         ({"output_tokens": pl.lit(-1)}, "output_tokens"),
         ({"factors": pl.lit("[1]")}, "factors"),
-        ({"factors": pl.lit('{"model": "x"}')}, "factors"),
+        ({"factors": pl.lit('{"a b": "x"}')}, "factors"),
         ({"model": pl.lit("m" * 301)}, "model"),
         ({"round": pl.lit("one")}, "conversion"),
         ({"labels": pl.lit(3)}, ""),

@@ -106,7 +106,7 @@ def _end_quietly() -> NoReturn:
 
 
 def _say(message: str) -> None:
-    from offrecord.content.escapes import escaped
-    from offrecord.content.secrets import redacted
+    from offrecord.content.boundary.secrets import redacted
+    from offrecord.content.boundary.shown import escaped
 
     click.echo(f"offrecord: {escaped(redacted(' '.join(message.split())))}", err=True)

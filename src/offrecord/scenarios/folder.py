@@ -18,8 +18,9 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from offrecord.content import Document, every_fault, read_document, unwrap
+from offrecord.content.boundary.files import leads_out
+from offrecord.content.boundary.shown import hidden_character
 from offrecord.records import OffrecordError
-from offrecord.scenarios.text import hidden_character
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -128,7 +129,7 @@ def _entries(folder: Path, root: Path, faults: Faults) -> list[Path]:
     for path in paths:
         if path.name.startswith("."):
             continue
-        if not path.resolve().is_relative_to(root.resolve()):
+        if leads_out(path, root):
             faults.add(path, "is a link that leaves the scenario's folder; copy it in")
         elif not _NAME.fullmatch(path.stem):
             faults.lines.append(

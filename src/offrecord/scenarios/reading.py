@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from offrecord.content import Document, data_folder, read_document
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.records import Kind, Role, Timing, digest
 from offrecord.scenarios.folder import (
     AGENTS,

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from offrecord.content import spreadsheet
+from offrecord.content.boundary.files import read_file
 from offrecord.content.labels import normalise
 from offrecord.content.letters import visible_only
 from offrecord.measures.codes.second_coder import (
@@ -178,7 +179,7 @@ def _code(
 def _cells(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The rows of a sheet by column name, with their number as spreadsheets count."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except OSError as error:
         raise OffrecordError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
