@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from offrecord.content import data_folder, read_document
-from offrecord.records import Form, OffrecordError
+from offrecord.content import read_document
+from offrecord.content.library import find, is_id
+from offrecord.records import Form
 
 SPEAKERS = "participants"
 """The audience name that stands for every agent of the debate."""
@@ -84,17 +85,5 @@ def find_channel(name: str, protocol_folder: Path) -> Channel:
     Raises:
         OffrecordError: If there is no such channel, listing those there are.
     """
-    if name.endswith(".md"):
-        return read_channel(Path(name))
-    folders = (protocol_folder / "channels", data_folder("channels"))
-    known = {
-        path.stem: path
-        for folder in reversed(folders)
-        for path in sorted(folder.glob("*.md"))
-    }
-    if name not in known:
-        listed = ", ".join(sorted(known))
-        raise OffrecordError(
-            f"no channel '{name}': use one of {listed}, or the path of a .md file"
-        )
-    return read_channel(known[name])
+    own = protocol_folder / "channels" / f"{name}.md"
+    return read_channel(own if is_id(name) and own.is_file() else find("channel", name))

@@ -1,4 +1,4 @@
-"""What `scenarios check` says: every fault of a folder, and what its author may revise.
+"""What `content check` says of a scenario: every fault, and what to revise.
 
 Faults make a folder unusable. Warnings come from the rules in
 `content/data/scenario-warnings.yaml`: a text that does more than its kind declares.
@@ -68,10 +68,9 @@ def check_folder(path: str | Path) -> Finding:
     folder = Path(path)
     if not folder.is_dir():
         folder = scenario_folder(path)
-    reading = read_folder(folder)
-    scenario = reading.scenario
+    scenario, faults = read_folder(folder)
     if scenario is None:
-        return Finding(faults=reading.faults, warnings=(), summary="")
+        return Finding(faults=faults, warnings=(), summary="")
     conditions, items = len(scenario.conditions), len(scenario.instrument.items)
     return Finding(
         faults=(),

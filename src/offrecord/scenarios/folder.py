@@ -43,12 +43,12 @@ class Faults:
         self.lines.append(f"{path}: {message}")
 
     @contextmanager
-    def gathered(self) -> Iterator[None]:
+    def gathered(self, where: str = "") -> Iterator[None]:
         """Turn an error of the content loader into a noted fault."""
         try:
             yield
         except OffrecordError as error:
-            self.lines.append(str(error))
+            self.lines.append(f"{where}{error}")
 
 
 @dataclass(slots=True)

@@ -1,19 +1,19 @@
 """From a folder to a scenario, noting all that is wrong on the way.
 
-`load_scenario` and `scenarios check` stand on this one reading, so that what passes
+`load_scenario` and `content check` stand on this one reading, so that what passes
 the check loads, and what loads has passed it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from offrecord.content import Document, data_folder, read_document
+from offrecord.content import Document, read_document
 from offrecord.content.boundary.shown import escaped
+from offrecord.content.library import find, is_id
 from offrecord.records import Kind, Role, Timing, digest
 from offrecord.scenarios.folder import (
     AGENTS,
@@ -42,18 +42,13 @@ BASELINE = "baseline"
 _LABELS = TypeAdapter(tuple[Line, Line])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What a folder holds, or what is wrong with it."""
+def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
+    """Read a scenario's folder to the end, whatever is wrong in it.
 
-    scenario: Scenario | None
-    """None where there is any fault."""
-    faults: tuple[str, ...]
-    """One line each: file, field, what is wrong."""
-
-
-def read_folder(folder: Path) -> Reading:
-    """Read a scenario's folder to the end, whatever is wrong in it."""
+    Returns:
+        The scenario, None where there is any fault; and of each fault one line: file,
+        field, what is wrong.
+    """
     faults = Faults()
     files = read_files(folder, faults)
     head, texts = _head(files, faults)
@@ -61,7 +56,7 @@ def read_folder(folder: Path) -> Reading:
     conditions = _conditions(files, faults)
     instrument = _instrument(files, faults)
     if faults.lines or head is None or instrument is None:
-        return Reading(scenario=None, faults=tuple(map(escaped, faults.lines)))
+        return None, tuple(map(escaped, faults.lines))
     document = files.documents[SCENARIO]
     hashes = {name: file.hash for name, file in files.documents.items()}
     scenario = Scenario(
@@ -76,14 +71,24 @@ def read_folder(folder: Path) -> Reading:
         instrument=instrument,
         stamp=f"{document.id}@{document.version}:{digest(hashes)}",
     )
-    return Reading(scenario=scenario, faults=())
+    return scenario, ()
 
 
-def instrument_ids() -> tuple[str, ...]:
-    """The ids of the instruments that ship with the package, sorted."""
-    return tuple(
-        sorted(path.stem for path in data_folder("instruments").glob("*.yaml"))
-    )
+def read_instrument(path: Path) -> tuple[Instrument, tuple[str, ...]]:
+    """Read an instrument's own file, without a scenario.
+
+    Returns:
+        The instrument, and a line for each item at fault.
+
+    Raises:
+        OffrecordError: If the file breaks the format, naming file and field.
+    """
+    faults = Faults()
+    sheet = read_document(path)
+    sheet.only_sections()
+    scale = sheet.validate(InstrumentFront)
+    items = _items([(sheet, scale.items)], scale.categories, faults)
+    return _scaled(sheet, scale, items, sheet.stamp), tuple(map(escaped, faults.lines))
 
 
 def _head(
@@ -199,13 +204,20 @@ def _instrument(files: Files, faults: Faults) -> Instrument | None:
         return None
     if not items:
         faults.add(survey.path, "field 'items': the survey has no item at all")
+    stamp = f"{sheet.id}@{sheet.version}:{digest([sheet.hash, survey.hash])}"
+    return _scaled(sheet, scale, items, stamp)
+
+
+def _scaled(
+    sheet: Document, scale: InstrumentFront, items: tuple[Item, ...], stamp: str
+) -> Instrument:
     return Instrument(
         id=sheet.id,
         low=scale.low,
         high=scale.high,
         anchors=scale.anchors,
         items=items,
-        stamp=f"{sheet.id}@{sheet.version}:{digest([sheet.hash, survey.hash])}",
+        stamp=stamp,
     )
 
 
@@ -230,17 +242,13 @@ def _items(
 
 
 def _sheet(name: str, files: Files, faults: Faults) -> Document | None:
-    """The instrument's file: the package's by id, the folder's own by file name."""
-    sheet = None
-    if name in instrument_ids():
-        with faults.gathered():
-            sheet = read_document(data_folder("instruments") / f"{name}.yaml")
-    elif name.endswith(".yaml") and name in files.names and name != SURVEY:
-        sheet = files.documents.get(name)
+    """The instrument's file: by id, the folder's own by file name."""
+    if name.endswith(".yaml") and name in files.names and name != SURVEY:
+        return files.documents.get(name)
+    if is_id(name):
+        with faults.gathered(f"{files.path / SURVEY}: field 'instrument': "):
+            return read_document(find("instrument", name))
     else:
-        known = ", ".join(instrument_ids())
-        message = (
-            f"'{name}' is neither built in ({known}) nor a .yaml file of this folder"
-        )
-        faults.add(files.path / SURVEY, f"field 'instrument': {message}")
-    return sheet
+        message = f"field 'instrument': '{name}' is no id and no .yaml file"
+        faults.add(files.path / SURVEY, f"{message} of this folder")
+    return None
