@@ -15,13 +15,20 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from offrecord.content.boundary.files import read_text
 from offrecord.content.boundary.yaml import parse_yaml
 from offrecord.records import OffrecordError
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Front(BaseModel):
+    """What every front matter has in common: no unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
 
 _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)

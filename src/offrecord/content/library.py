@@ -56,7 +56,7 @@ SHELVES: Final = {
 }
 
 
-class Entry(NamedTuple):
+class Listed(NamedTuple):
     """One piece of content that can be named by its id."""
 
     kind: str
@@ -67,7 +67,7 @@ class Entry(NamedTuple):
     """Its folder where a folder is the unit, its file otherwise."""
 
 
-def entries(folder: Path | None = None) -> tuple[list[Entry], list[str]]:
+def entries(folder: Path | None = None) -> tuple[list[Listed], list[str]]:
     """All content there is, sorted by kind, what ships first.
 
     Args:
@@ -196,14 +196,14 @@ def _write(source: Path, target: Path, slug: str | None, shelf: Shelf) -> Path:
 
 
 @cache
-def _built_in() -> tuple[list[Entry], list[str]]:
+def _built_in() -> tuple[list[Listed], list[str]]:
     return _inside(BUILT_IN, data_folder("")), []
 
 
 @cache
-def _given() -> tuple[list[Entry], list[str]]:
+def _given() -> tuple[list[Listed], list[str]]:
     """What other packages give, and one line for each fault."""
-    found: dict[tuple[str, str], Entry] = {}
+    found: dict[tuple[str, str], Listed] = {}
     faults: list[str] = []
     taken = {(entry.kind, entry.id): entry for entry in _built_in()[0]}
     for point in sorted(metadata.entry_points(group=GROUP)):
@@ -231,7 +231,7 @@ def _folder(point: metadata.EntryPoint) -> Path:
     return Path(next(iter(folders)))
 
 
-def _inside(source: str, folder: Path) -> list[Entry]:
+def _inside(source: str, folder: Path) -> list[Listed]:
     if not any((folder / shelf.folder).is_dir() for shelf in SHELVES.values()):
         names = ", ".join(shelf.folder for shelf in SHELVES.values())
         raise OffrecordError(f"{folder}: holds none of the folders {names}")
@@ -242,11 +242,11 @@ def _inside(source: str, folder: Path) -> list[Entry]:
             unit = path.parent if shelf.whole else path
             name = unit.name if shelf.whole else unit.stem
             if not name.startswith("."):
-                found.append(Entry(kind, name, source, unit))
+                found.append(Listed(kind, name, source, unit))
     return found
 
 
-def _fault(entry: Entry) -> str:
+def _fault(entry: Listed) -> str:
     """Why content of a package cannot be named by its id, empty where it can."""
     shelf = SHELVES[entry.kind]
     try:

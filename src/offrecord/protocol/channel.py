@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from offrecord.content import read_document
+from offrecord.content.document import Front
 from offrecord.content.library import find, is_id
 from offrecord.records import Form
 
@@ -15,9 +14,7 @@ SPEAKERS = "participants"
 """The audience name that stands for every agent of the debate."""
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ChannelFront(Front):
     audience: list[str]
 
 
@@ -61,7 +58,7 @@ def read_channel(path: Path) -> Channel:
     """
     document = read_document(path)
     document.only_sections("utterance", "utterance.opening", "survey")
-    front = document.validate(_Front)
+    front = document.validate(_ChannelFront)
     utterance = document.section("utterance")
     return Channel(
         id=document.id,

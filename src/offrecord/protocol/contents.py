@@ -12,7 +12,7 @@ from rich.text import Text
 
 from offrecord.content import Document, read_document
 from offrecord.content.boundary.shown import escaped
-from offrecord.content.library import SHELVES, Entry, entries, find, is_id
+from offrecord.content.library import SHELVES, Listed, entries, find, is_id
 from offrecord.protocol.channel import read_channel
 from offrecord.protocol.factors import read_intervention
 from offrecord.protocol.prompts import find_protocol
@@ -124,13 +124,15 @@ def rendering(name: str) -> Group:
     """
     kind, path = locate(name)
     shown = _READERS[kind](path)
-    parts = _outline(Entry(kind, shown.stamp.partition("@")[0], str(path), path), shown)
+    parts = _outline(
+        Listed(kind, shown.stamp.partition("@")[0], str(path), path), shown
+    )
     for heading, text in shown.blocks:
         parts += [Text(f"\n{heading}", "bold"), _indented(text)]
     return Group(*parts)
 
 
-def _outline(entry: Entry, shown: Shown) -> list[RenderableType]:
+def _outline(entry: Listed, shown: Shown) -> list[RenderableType]:
     head = Text.assemble((f"{entry.kind}/{entry.id}", "bold"), f"  {entry.source}")
     facts = {**shown.facts, "version": shown.stamp}
     return [head, *(_indented(f"{name}: {value}") for name, value in facts.items())]

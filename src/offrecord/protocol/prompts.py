@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from offrecord.content import fill, read_document
+from offrecord.content.document import Front
 from offrecord.content.library import SHELVES, find
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.history import Spoken
@@ -38,9 +39,7 @@ _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
 }
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ProtocolFront(Front):
     order: list[str] = Field(min_length=1)
     history: str = Field(pattern="^all$")
 
@@ -82,7 +81,7 @@ def find_protocol(name: str) -> Protocol:
     path = path if path.suffix else path / SHELVES["protocol"].file
     document = read_document(path)
     document.only_sections(*_NEEDED)
-    front = document.validate(_Front)
+    front = document.validate(_ProtocolFront)
     text = {section: document.section(section) for section in _NEEDED}
     for section, (needed, also) in _NEEDED.items():
         asked = set(_BRACED.findall(text[section]))

@@ -13,16 +13,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from offrecord.content import Document, every_fault, read_document, unwrap
 from offrecord.content.boundary.files import leads_out
 from offrecord.content.boundary.shown import hidden_character
+from offrecord.content.document import Model
 from offrecord.records import OffrecordError
-
-Model = TypeVar("Model", bound=BaseModel)
 
 SCENARIO = "scenario.md"
 SURVEY = "survey.yaml"

@@ -13,9 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
@@ -24,6 +22,7 @@ from pydantic import (
 )
 
 from offrecord.content.boundary.shown import hidden_character
+from offrecord.content.document import Front
 from offrecord.content.labels import label_set, plain_copy
 from offrecord.records import Kind, OffrecordError, Role, Timing
 
@@ -59,12 +58,6 @@ ItemId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 ScalePoint = StrictInt
 """A whole number; `true`, `3.0` and `"3"` are none."""
-
-
-class Front(BaseModel):
-    """What every front matter has in common: no unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ScenarioFront(Front):
