@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from offrecord.content import Document, read_document
 from offrecord.content.boundary.shown import escaped
-from offrecord.content.library import SHELVES, Listed, entries, find, is_id
+from offrecord.content.library import SHELVES, entries, find, is_id
 from offrecord.protocol.channel import read_channel
 from offrecord.protocol.factors import read_intervention
 from offrecord.protocol.prompts import find_protocol
@@ -22,9 +22,6 @@ from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Instrument
 from offrecord.scenarios.reading import read_instrument
 
-Blocks = Iterator[tuple[str, str]]
-"""Headings, each with its text."""
-
 
 class Shown(NamedTuple):
     """One piece of content, read and without fault."""
@@ -33,6 +30,7 @@ class Shown(NamedTuple):
     """`id@version:hash`."""
     facts: Mapping[str, str]
     blocks: tuple[tuple[str, str], ...]
+    """Headings, each with its text."""
 
 
 def locate(name: str) -> tuple[str, Path]:
@@ -104,13 +102,16 @@ def overview(kind: str | None, folder: Path | None) -> tuple[Group, list[str]]:
     """
     parts: list[RenderableType] = []
     every, faults = entries(folder)
+    passed_over = [*faults]
     for entry in every:
         if kind in (None, entry.kind):
             try:
-                parts += _outline(entry, _READERS[entry.kind](entry.path))
+                shown = _READERS[entry.kind](entry.path)
             except OffrecordError as error:
-                faults = [*faults, str(error)]
-    return Group(*parts), faults
+                passed_over.append(str(error))
+            else:
+                parts += _outline(f"{entry.kind}/{entry.id}", entry.source, shown)
+    return Group(*parts), passed_over
 
 
 def rendering(name: str) -> Group:
@@ -124,16 +125,14 @@ def rendering(name: str) -> Group:
     """
     kind, path = locate(name)
     shown = _READERS[kind](path)
-    parts = _outline(
-        Listed(kind, shown.stamp.partition("@")[0], str(path), path), shown
-    )
+    parts = _outline(f"{kind}/{shown.stamp.partition('@')[0]}", str(path), shown)
     for heading, text in shown.blocks:
         parts += [Text(f"\n{heading}", "bold"), _indented(text)]
     return Group(*parts)
 
 
-def _outline(entry: Listed, shown: Shown) -> list[RenderableType]:
-    head = Text.assemble((f"{entry.kind}/{entry.id}", "bold"), f"  {entry.source}")
+def _outline(name: str, source: str, shown: Shown) -> list[RenderableType]:
+    head = Text.assemble((name, "bold"), f"  {source}")
     facts = {**shown.facts, "version": shown.stamp}
     return [head, *(_indented(f"{name}: {value}") for name, value in facts.items())]
 
@@ -159,10 +158,10 @@ def _scenario(path: Path) -> Shown:
     for condition in scenario.conditions.values():
         for agent_id, text in condition.contexts.items():
             blocks.append((f"{condition.id}, as {agent_id} reads it", text))
-    return Shown(scenario.stamp, facts, (*blocks, *_survey(survey)))
+    return Shown(scenario.stamp, facts, (*blocks, _survey(survey)))
 
 
-def _survey(instrument: Instrument) -> Blocks:
+def _survey(instrument: Instrument) -> tuple[str, str]:
     points = [f"{point} = {text}" for point, text in instrument.anchors.items()]
     items = [
         f"{item.id}. {item.text} [{item.category}"
@@ -170,7 +169,7 @@ def _survey(instrument: Instrument) -> Blocks:
         for item in instrument.items
     ]
     heading = f"Survey {instrument.stamp}, {instrument.low} to {instrument.high}"
-    yield heading, "\n".join([*points, *items])
+    return heading, "\n".join([*points, *items])
 
 
 def _instrument(path: Path) -> Shown:
@@ -182,7 +181,7 @@ def _instrument(path: Path) -> Shown:
         "scale": f"{instrument.low} to {instrument.high}",
         "items": f"{len(instrument.items)} ({', '.join(categories) or 'none'})",
     }
-    return Shown(instrument.stamp, facts, tuple(_survey(instrument)))
+    return Shown(instrument.stamp, facts, (_survey(instrument),))
 
 
 def _channel(path: Path) -> Shown:
@@ -191,11 +190,13 @@ def _channel(path: Path) -> Shown:
 
 
 def _protocol(path: Path) -> Shown:
-    protocol = find_protocol(str(path if path.suffix else path / "protocol.md"))
+    file = path if path.is_file() else path / SHELVES["protocol"].file
+    protocol = find_protocol(str(file))
     own = sorted(one.stem for one in (protocol.folder / "channels").glob("*.md"))
-    facts = {"order": ", ".join(protocol.order), "own channels": ", ".join(own)}
-    document = read_document(path if path.is_file() else path / "protocol.md")
-    return _document(document, {name: text for name, text in facts.items() if text})
+    facts = {"order": ", ".join(protocol.order)}
+    if own:
+        facts["own channels"] = ", ".join(own)
+    return _document(read_document(file), facts)
 
 
 def _intervention(path: Path) -> Shown:

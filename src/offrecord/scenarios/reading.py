@@ -20,11 +20,8 @@ from offrecord.scenarios.folder import (
     CONDITIONS,
     SCENARIO,
     SURVEY,
-    Faults,
     Files,
-    front,
     read_files,
-    sections,
 )
 from offrecord.scenarios.front import (
     AgentFront,
@@ -49,14 +46,13 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
         The scenario, None where there is any fault; and of each fault one line: file,
         field, what is wrong.
     """
-    faults = Faults()
-    files = read_files(folder, faults)
-    head, texts = _head(files, faults)
-    agents = _agents(files, faults)
-    conditions = _conditions(files, faults)
-    instrument = _instrument(files, faults)
-    if faults.lines or head is None or instrument is None:
-        return None, tuple(map(escaped, faults.lines))
+    files = read_files(folder)
+    head, texts = _head(files)
+    agents = _agents(files)
+    conditions = _conditions(files)
+    instrument = _instrument(files)
+    if files.faults or head is None or instrument is None:
+        return None, tuple(map(escaped, files.faults))
     document = files.documents[SCENARIO]
     hashes = {name: file.hash for name, file in files.documents.items()}
     scenario = Scenario(
@@ -83,26 +79,24 @@ def read_instrument(path: Path) -> tuple[Instrument, tuple[str, ...]]:
     Raises:
         OffrecordError: If the file breaks the format, naming file and field.
     """
-    faults = Faults()
+    files = Files(path.parent)
     sheet = read_document(path)
     sheet.only_sections()
     scale = sheet.validate(InstrumentFront)
-    items = _items([(sheet, scale.items)], scale.categories, faults)
-    return _scaled(sheet, scale, items, sheet.stamp), tuple(map(escaped, faults.lines))
+    items = _items([(sheet, scale.items)], scale.categories, files)
+    return _scaled(sheet, scale, items, sheet.stamp), tuple(map(escaped, files.faults))
 
 
-def _head(
-    files: Files, faults: Faults
-) -> tuple[ScenarioFront | None, Mapping[str, str]]:
+def _head(files: Files) -> tuple[ScenarioFront | None, Mapping[str, str]]:
     document = files.documents.get(SCENARIO)
     if document is None:
         if SCENARIO not in files.names:
-            faults.add(files.path / SCENARIO, "is missing")
+            files.fault(files.path / SCENARIO, "is missing")
         return None, {}
     if document.id == document.path.stem:
-        faults.add(document.path, "field 'id': is missing; name the scenario")
-    head = front(document, ScenarioFront, faults)
-    return head, sections(document, ("setting", "question"), faults)
+        files.fault(document.path, "field 'id': is missing; name the scenario")
+    head = files.front(document, ScenarioFront)
+    return head, files.sections(document, ("setting", "question"))
 
 
 def _labels(files: Files) -> tuple[str, ...]:
@@ -114,20 +108,20 @@ def _labels(files: Files) -> tuple[str, ...]:
         return ()
 
 
-def _agents(files: Files, faults: Faults) -> tuple[Agent, ...]:
+def _agents(files: Files) -> tuple[Agent, ...]:
     agents = []
     known = _labels(files)
     for document in files.inside(AGENTS):
-        card = front(document, AgentFront, faults)
-        texts = sections(document, ("card", "summary"), faults)
+        card = files.front(document, AgentFront)
+        texts = files.sections(document, ("card", "summary"))
         if "\n" in texts.get("summary", ""):
-            faults.add(document.path, "section '## summary': use one sentence")
+            files.fault(document.path, "section '## summary': use one sentence")
         if card is None:
             continue
         if known and card.side not in known:
             labels = " or ".join(f"'{label}'" for label in known)
             message = f"field 'side': '{card.side}' is no label (use {labels})"
-            faults.add(document.path, message)
+            files.fault(document.path, message)
         agents.append(
             Agent(
                 id=document.id,
@@ -143,30 +137,30 @@ def _agents(files: Files, faults: Faults) -> tuple[Agent, ...]:
     if complete and sorted(roles) != sorted([Role.PARTNER, Role.TARGET]):
         found = ", ".join(f"{agent.id} is {agent.role}" for agent in agents) or "none"
         message = f"field 'role': one target and one partner are needed ({found})"
-        faults.add(files.path / AGENTS, message)
+        files.fault(files.path / AGENTS, message)
     elif complete and agents[0].side == agents[1].side:
         message = f"field 'side': both agents are on the side '{agents[0].side}'"
-        faults.add(files.path / AGENTS, message)
+        files.fault(files.path / AGENTS, message)
     return tuple(agents)
 
 
-def _conditions(files: Files, faults: Faults) -> dict[str, Condition]:
+def _conditions(files: Files) -> dict[str, Condition]:
     agents = files.ids(AGENTS)
     conditions: dict[str, Condition] = {}
     for document in files.inside(CONDITIONS):
-        kept = front(document, ConditionFront, faults)
+        kept = files.front(document, ConditionFront)
         is_baseline = document.id == BASELINE
-        contexts = sections(document, () if is_baseline else agents, faults)
+        contexts = files.sections(document, () if is_baseline else agents)
         if kept is None:
             continue
         wrong = _misdeclared(document.id, kept.kind, kept.timing)
         if wrong:
-            faults.add(document.path, wrong)
+            files.fault(document.path, wrong)
         conditions[document.id] = Condition(
             id=document.id, kind=kept.kind, timing=kept.timing, contexts=contexts
         )
     if BASELINE not in files.ids(CONDITIONS):
-        faults.add(files.path / CONDITIONS / f"{BASELINE}.md", "is missing")
+        files.fault(files.path / CONDITIONS / f"{BASELINE}.md", "is missing")
     return conditions
 
 
@@ -182,28 +176,28 @@ def _misdeclared(condition: str, kind: Kind, timing: Timing) -> str | None:
     return None
 
 
-def _instrument(files: Files, faults: Faults) -> Instrument | None:
+def _instrument(files: Files) -> Instrument | None:
     survey = files.documents.get(SURVEY)
     if survey is None:
         if SURVEY not in files.names:
-            faults.add(files.path / SURVEY, "is missing")
+            files.fault(files.path / SURVEY, "is missing")
         return None
-    own = front(survey, SurveyFront, faults)
+    own = files.front(survey, SurveyFront)
     if own is None:
         return None
     for document in files.inside(""):
         if document.path.name not in {SCENARIO, SURVEY, own.instrument}:
-            faults.add(document.path, f"is not the instrument named in {SURVEY}")
-    sheet = _sheet(own.instrument, files, faults)
-    scale = None if sheet is None else front(sheet, InstrumentFront, faults)
+            files.fault(document.path, f"is not the instrument named in {SURVEY}")
+    sheet = _sheet(own.instrument, files)
+    scale = None if sheet is None else files.front(sheet, InstrumentFront)
     listed = [(survey, own.items)]
     if sheet is not None and scale is not None:
         listed = [(sheet, scale.items), *listed]
-    items = _items(listed, None if scale is None else scale.categories, faults)
+    items = _items(listed, None if scale is None else scale.categories, files)
     if sheet is None or scale is None:
         return None
     if not items:
-        faults.add(survey.path, "field 'items': the survey has no item at all")
+        files.fault(survey.path, "field 'items': the survey has no item at all")
     stamp = f"{sheet.id}@{sheet.version}:{digest([sheet.hash, survey.hash])}"
     return _scaled(sheet, scale, items, stamp)
 
@@ -224,7 +218,7 @@ def _scaled(
 def _items(
     listed: Iterable[tuple[Document, tuple[ItemFront, ...]]],
     categories: Collection[str] | None,
-    faults: Faults,
+    files: Files,
 ) -> tuple[Item, ...]:
     """The items in order; categories are None where the instrument is unreadable."""
     items: dict[str, Item] = {}
@@ -234,21 +228,21 @@ def _items(
             if categories is not None and item.category not in categories:
                 known = ", ".join(categories)
                 message = f"'{item.category}' is no category (known: {known})"
-                faults.add(document.path, f"{where}.category': {message}")
+                files.fault(document.path, f"{where}.category': {message}")
             if item.id.casefold() in items:
-                faults.add(document.path, f"{where}.id': '{item.id}' stands twice")
+                files.fault(document.path, f"{where}.id': '{item.id}' stands twice")
             items[item.id.casefold()] = Item(**item.model_dump())
     return tuple(items.values())
 
 
-def _sheet(name: str, files: Files, faults: Faults) -> Document | None:
+def _sheet(name: str, files: Files) -> Document | None:
     """The instrument's file: by id, the folder's own by file name."""
     if name.endswith(".yaml") and name in files.names and name != SURVEY:
         return files.documents.get(name)
     if is_id(name):
-        with faults.gathered(f"{files.path / SURVEY}: field 'instrument': "):
+        with files.gathered(f"{files.path / SURVEY}: field 'instrument': "):
             return read_document(find("instrument", name))
     else:
         message = f"field 'instrument': '{name}' is no id and no .yaml file"
-        faults.add(files.path / SURVEY, f"{message} of this folder")
+        files.fault(files.path / SURVEY, f"{message} of this folder")
     return None
