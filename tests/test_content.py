@@ -154,6 +154,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (given / "channels" / "broken.md").write_text("no front matter")
     package(folder, "odd-one", "nowhere_at_all")
     package(folder, "empty-one", "empty_one")
+    nested = package(folder, "nested", "nested.content")  # a module beside the folders
+    (nested / "content.py").write_text("raise RuntimeError('nor does this')\n")
+    library.new("channel", nested / "channels" / "whisper.md")
     package(folder, "raising", "raising.inner")
     monkeypatch.syspath_prepend(str(folder))
     library._given.cache_clear()
@@ -183,13 +186,14 @@ def test_content_of_another_package_is_listed_and_its_faults_are_a_line_each(
     )
     for kind, name in GIVEN.items():
         assert f"{kind}/{name}  more-debates\n" in done.stdout
+    assert "channel/whisper  nested\n" in done.stdout
     lines = sorted(done.stderr.splitlines())
     expected = [
         "package empty-one: gives no content: ",
         f"package more-debates: channel 'broken': {site}",
         "package more-debates: channel 'public': the id is taken (built in)",
         "package odd-one: gives no content: 'nowhere_at_all' is no package or module",
-        "package raising: gives no content: content runs nothing",
+        f"package raising: gives no content: {site / 'raising' / 'inner'}: holds none",
     ]
     assert len(lines) == len(expected)
     for line, begin in zip(lines, expected, strict=True):

@@ -224,11 +224,13 @@ def _given() -> tuple[list[Listed], list[str]]:
 
 
 def _folder(point: metadata.EntryPoint) -> Path:
-    spec = util.find_spec(point.value.strip())
+    first, *inner = point.value.strip().split(".")
+    spec = util.find_spec(first)  # of "a.b" it would import a
     if spec is None:
         raise OffrecordError(f"'{point.value}' is no package or module")
     folders = spec.submodule_search_locations or [str(Path(spec.origin or "").parent)]
-    return Path(next(iter(folders)))
+    place = Path(next(iter(folders)), *inner)
+    return place.parent if place.with_suffix(".py").is_file() else place
 
 
 def _inside(source: str, folder: Path) -> list[Listed]:
