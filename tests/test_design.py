@@ -68,7 +68,7 @@ def test_cells_are_crossed_over_factors_and_have_ids_of_their_own() -> None:
         ({"protocol": "triplet"}, "no protocol 'triplet'"),
         ({"factors": {"label_order": ["upside"]}}, "no level 'upside'"),
         ({"factors": {"mood": ["a", "b"]}}, "changes nothing"),
-        ({"scenarios": ["nowhere"]}, "no built-in scenario 'nowhere'"),
+        ({"scenarios": ["nowhere"]}, "no scenario 'nowhere'"),
     ],
 )
 def test_what_is_not_to_be_had_is_named(

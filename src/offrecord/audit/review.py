@@ -18,7 +18,7 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.content.spreadsheet import guarded
+from offrecord.content.boundary.shown import guarded
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.attribution import EXPLICIT
 from offrecord.measures.codes.attribution import ATTRIBUTION_FILE, attributed_pairs

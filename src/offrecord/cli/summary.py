@@ -12,7 +12,7 @@ from offrecord.transcript.record import Record
 
 def show_summary(study: Record) -> None:
     """Print the table of a study, and what could not be used of its source."""
-    from offrecord.content.escapes import escaped
+    from offrecord.content.boundary.shown import escaped
     from offrecord.estimates.frames.table import estimate_table
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line

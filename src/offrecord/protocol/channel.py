@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
-from offrecord.content import data_folder, read_document
-from offrecord.records import Form, OffrecordError
+from offrecord.content import read_document
+from offrecord.content.document import Front
+from offrecord.content.library import find, is_id
+from offrecord.records import Form
 
 SPEAKERS = "participants"
 """The audience name that stands for every agent of the debate."""
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ChannelFront(Front):
     audience: list[str]
 
 
@@ -60,7 +58,7 @@ def read_channel(path: Path) -> Channel:
     """
     document = read_document(path)
     document.only_sections("utterance", "utterance.opening", "survey")
-    front = document.validate(_Front)
+    front = document.validate(_ChannelFront)
     utterance = document.section("utterance")
     return Channel(
         id=document.id,
@@ -84,17 +82,5 @@ def find_channel(name: str, protocol_folder: Path) -> Channel:
     Raises:
         OffrecordError: If there is no such channel, listing those there are.
     """
-    if name.endswith(".md"):
-        return read_channel(Path(name))
-    folders = (protocol_folder / "channels", data_folder("channels"))
-    known = {
-        path.stem: path
-        for folder in reversed(folders)
-        for path in sorted(folder.glob("*.md"))
-    }
-    if name not in known:
-        listed = ", ".join(sorted(known))
-        raise OffrecordError(
-            f"no channel '{name}': use one of {listed}, or the path of a .md file"
-        )
-    return read_channel(known[name])
+    own = protocol_folder / "channels" / f"{name}.md"
+    return read_channel(own if is_id(name) and own.is_file() else find("channel", name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from offrecord.content.library import find
 from offrecord.protocol.design import Design, cases
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.records import OffrecordError, Role, contrastable, split_contrast
@@ -22,8 +23,8 @@ def content_files(design: Design) -> Iterator[Path]:
             folder = scenario_folder(name)
             yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
     for level in design.factors.get(INTERVENTION, ()):
-        if Path(level).is_file():
-            yield Path(level)
+        if level != "none" and (file := find("intervention", level)).is_file():
+            yield file
 
 
 def check_contrasts(design: Design) -> None:

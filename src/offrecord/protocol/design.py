@@ -17,7 +17,8 @@ from pydantic import (
     field_validator,
 )
 
-from offrecord.content.document import first_fault, read_yaml
+from offrecord.content.boundary.yaml import read_yaml
+from offrecord.content.document import first_fault
 from offrecord.protocol.channel import SPEAKERS, find_channel
 from offrecord.protocol.factors import INTERVENTION, crossed, intervention_text
 from offrecord.protocol.prompts import find_protocol

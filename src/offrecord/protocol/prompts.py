@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from offrecord.content import data_folder, fill, read_document
+from offrecord.content import fill, read_document
+from offrecord.content.document import Front
+from offrecord.content.library import SHELVES, find
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.history import Spoken
 from offrecord.records import Form, OffrecordError
@@ -22,8 +24,6 @@ from offrecord.scenarios.model import Agent, Condition, Item, Scenario
 
 Message = tuple[str, str]
 """Who speaks to the model (`system`, `user` or `assistant`), and what."""
-
-PRESETS = ("twin", "paper")
 
 # What each section of a protocol must ask for, and what else it may.
 _SYSTEM = {"setting", "question", "card", "context", "others"}
@@ -39,9 +39,7 @@ _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
 }
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ProtocolFront(Front):
     order: list[str] = Field(min_length=1)
     history: str = Field(pattern="^all$")
 
@@ -74,23 +72,16 @@ class Protocol:
 
 
 def find_protocol(name: str) -> Protocol:
-    """Find a protocol by preset name, or by the path of its file.
+    """Find a protocol by id, or by the path of its file or folder.
 
     Raises:
         OffrecordError: If there is none, or its file breaks the format.
     """
-    if name in PRESETS:
-        path = data_folder("protocols") / name / "protocol.md"
-    elif name.endswith(".md"):
-        path = Path(name)
-    else:
-        raise OffrecordError(
-            f"no protocol '{name}': use {' or '.join(PRESETS)}, or the path of a .md "
-            "file"
-        )
+    path = find("protocol", name)
+    path = path if path.suffix else path / SHELVES["protocol"].file
     document = read_document(path)
     document.only_sections(*_NEEDED)
-    front = document.validate(_Front)
+    front = document.validate(_ProtocolFront)
     text = {section: document.section(section) for section in _NEEDED}
     for section, (needed, also) in _NEEDED.items():
         asked = set(_BRACED.findall(text[section]))

@@ -16,7 +16,12 @@ from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
 from inspect_ai.model import Model, ModelCall, ModelOutput
 
-from offrecord.content.secrets import all_redacted, planted, redacted, without_planted
+from offrecord.content.boundary.secrets import (
+    all_redacted,
+    planted,
+    redacted,
+    without_planted,
+)
 
 _MARK = "_offrecord_shielded"
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from offrecord.content.boundary.files import read_file
 from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, cases, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
@@ -95,7 +96,7 @@ def _checked(design: Design) -> Design:
     refuse_secret("the design", write_design(design))
     if not design.on:
         for path in content_files(design):
-            refuse_secret(str(path), path.read_text(encoding="utf-8", errors="replace"))
+            refuse_secret(str(path), read_file(path).decode(errors="replace"))
         check_contrasts(design)
     _, operating = split_options(design.options)
     if operating:

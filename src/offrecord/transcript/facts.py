@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from offrecord.content.document import first_fault
 
-STUDY_FILE: Final = "study.json"
-
 MOST_ROUNDS: Final = 1000
 """Rounds of a run, in a design and in an import alike."""
 

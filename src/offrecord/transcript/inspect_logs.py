@@ -20,6 +20,8 @@ from inspect_ai.log import (
     read_eval_log_samples,
 )
 
+from offrecord.content.boundary.archives import fault_of as archive_fault
+from offrecord.content.boundary.archives import passed_over
 from offrecord.protocol.dataset import METADATA_KEY
 from offrecord.protocol.solver import ENDED_KEY, SOURCE
 from offrecord.records import (
@@ -31,8 +33,6 @@ from offrecord.records import (
     digest,
     first_line,
 )
-from offrecord.transcript.archives import fault_of as archive_fault
-from offrecord.transcript.archives import passed_over
 from offrecord.transcript.attempts import Attempts
 from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA

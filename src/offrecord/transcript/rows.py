@@ -12,7 +12,6 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.content.secrets import REDACTED, planted, redacted
 from offrecord.protocol.factors import check_name
 from offrecord.records import Ended, Form, Kind, OffrecordError, Role, Status, Timing
 from offrecord.transcript.facts import MOST_ROUNDS
@@ -113,34 +112,3 @@ def _factors(column: pl.Series) -> str | None:
             except OffrecordError as error:
                 return f"column 'factors': {error}"
     return None
-
-
-def without_secrets(transcript: pl.DataFrame) -> pl.DataFrame:
-    """The record without what a provider sent back of ours.
-
-    The environment's own secrets are taken out wherever they stand, and from what a
-    provider says of itself also what only looks like one. A reply is evidence, and what
-    a model makes up in it stays.
-
-    Args:
-        transcript: Rows in `TRANSCRIPT_SCHEMA`.
-    """
-    for name in ("stop_reason", "settings", "model_answered", "provider"):
-        said = transcript[name].unique().drop_nulls()
-        changed = {text: safe for text in said if (safe := redacted(text)) != text}
-        if changed:
-            transcript = transcript.with_columns(pl.col(name).replace(changed))
-    secrets = planted()
-    if not secrets:
-        return transcript
-    texts = [name for name, kind in transcript.schema.items() if kind == pl.String]
-    held = transcript.select(
-        pl.col(name).str.contains_any(list(secrets)).any() for name in texts
-    )
-    return transcript.with_columns(
-        pl.col(name).str.replace_many(
-            list(secrets), [REDACTED] * len(secrets), leftmost=True
-        )
-        for name in texts
-        if held[name].item()
-    )

@@ -18,16 +18,12 @@ from typing import Any, BinaryIO, Final
 
 import polars as pl
 
-from offrecord.content.secrets import all_redacted
+from offrecord.content.boundary.files import STUDY_FILE, read_json, refuse_leaving
+from offrecord.content.boundary.secrets import all_redacted
+from offrecord.content.boundary.tables import read_table, without_secrets
 from offrecord.records import OffrecordError, first_line
-from offrecord.transcript.facts import STUDY_FILE, fault_of
-from offrecord.transcript.reading import (
-    read_json,
-    read_table,
-    refuse_leaving,
-)
+from offrecord.transcript.facts import fault_of
 from offrecord.transcript.rows import fault_of as row_fault
-from offrecord.transcript.rows import without_secrets
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 __all__ = [
@@ -60,6 +56,9 @@ LOCK_FILE: Final = ".lock"
 
 _SYSTEM: Final = re.compile(r"os error|IO error|transport error")
 """How polars passes on what the system says of a file."""
+
+_SAID: Final = ("stop_reason", "settings", "model_answered", "provider")
+"""What a provider says of itself."""
 
 _PART: Final = ".part"
 _ABANDONED: Final = 3600
@@ -105,7 +104,7 @@ def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
     """
     if transcript.schema != pl.Schema(TRANSCRIPT_SCHEMA):
         raise OffrecordError("transcript: columns differ from the declared schema")
-    write_table(study / TRANSCRIPT_FILE, without_secrets(transcript))
+    write_table(study / TRANSCRIPT_FILE, without_secrets(transcript, _SAID))
 
 
 def read_transcript(study: Path) -> pl.DataFrame:
@@ -126,7 +125,7 @@ def read_transcript(study: Path) -> pl.DataFrame:
         raise OffrecordError(f"{path}: {fault}; import it again")
     if transcript.select(ROW_KEY).is_duplicated().any():
         raise OffrecordError(f"{path}: two rows for one output; import it again")
-    return without_secrets(transcript)
+    return transcript
 
 
 def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
