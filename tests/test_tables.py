@@ -21,7 +21,7 @@ from offrecord.measures.tables import (
 )
 from offrecord.records import OffrecordError
 from offrecord.report.terminal import print_summary, visible
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import (
     close_folder,
@@ -153,7 +153,7 @@ def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
         *both("a", attempt=2, text="DO NOT SIGN - first to end."),
         *both("a", attempt=3, text="SIGN - asked again."),
     ]
-    assert set(measured(transcript(rows))["attempt"]) == {2}
+    assert set(first_ended(transcript(rows))["attempt"]) == {2}
     pairs = paired(rows, rounds=1)
     assert pairs.select("public", "other").rows() == [(False, False)]
     assert totals(pairs)["attempts"] == 3

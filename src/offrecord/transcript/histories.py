@@ -12,7 +12,7 @@ import polars as pl
 from offrecord.content.reply import spoken_text
 from offrecord.protocol.history import Spoken
 from offrecord.records import Form, OffrecordError
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def stored_runs(
     if not isinstance(channels, list) or not channels:
         raise OffrecordError("study.json: says no 'channels'; import the study again")
     spoken = (
-        measured(transcript)
+        first_ended(transcript)
         .filter(form=Form.UTTERANCE, channel=channels[0], draw=0)
         .sort("turn")
         .partition_by("run", maintain_order=True)

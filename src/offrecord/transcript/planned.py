@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.records import CELL, FACTOR, Ended, Form, OffrecordError, Status
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 PLANNED_KEY: Final = ("run", "turn", "round", "agent", "role", "channel", "form")
@@ -128,7 +128,7 @@ def measured_rows(transcript: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         rows: Any with `run` and `attempt`.
     """
     attempts = transcript.select("run", "attempt", "ended")
-    kept = measured(attempts).select("run", "attempt").unique()
+    kept = first_ended(attempts).select("run", "attempt").unique()
     return rows.join(kept, on=["run", "attempt"], how="semi", maintain_order="left")
 
 
