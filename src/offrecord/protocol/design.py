@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,11 +18,16 @@ from pydantic import (
 )
 
 from offrecord.content.document import first_fault, read_yaml
-from offrecord.protocol.channel import SPEAKERS, find_channel
-from offrecord.protocol.factors import INTERVENTION, crossed, intervention_text
+from offrecord.protocol.channel import Channel, fault_of_audience, find_channel
+from offrecord.protocol.factors import (
+    INTERVENTION,
+    crossed,
+    intervention_text,
+    varied,
+)
 from offrecord.protocol.prompts import find_protocol
-from offrecord.records import OffrecordError, Role, digest
-from offrecord.scenarios.load import builtin_ids, load_scenario, load_scenarios
+from offrecord.records import SAMPLING, OffrecordError, Role
+from offrecord.scenarios.load import builtin_ids, load_scenarios
 from offrecord.scenarios.model import Scenario
 
 SurveyFormat = Literal["free", "schema"]
@@ -48,7 +53,8 @@ class Design(BaseModel):
     scenarios: Names = ()
     """Ids of built-in scenarios, or folders; all built-in ones by default."""
     conditions: Names = ()
-    """Condition ids; all of each scenario by default."""
+    """Condition ids, of every scenario, or `SCENARIO/CONDITION`, of that one; all of
+    each scenario by default."""
     factors: dict[str, Names] = Field(default_factory=dict)
     """Factor to levels; cells are crossed over them."""
     runs: int = Field(default=5, ge=1, le=1_000_000, strict=True)
@@ -56,7 +62,11 @@ class Design(BaseModel):
     rounds: int = Field(default=5, ge=1, le=1000, strict=True)
     protocol: str = "twin"
     channels: Names = ("public", "off_record")
-    """The spoken channel first."""
+    spoken: Names = ()
+    """Those of the channels whose draw 0 enters the histories of those who hear it; by
+    default the first one."""
+    order: Names = ()
+    """The agents of a round as they speak; by default the scenario's own order."""
     shadows: int = Field(default=1, ge=0, le=1000, strict=True)
     """Further samples of every utterance, kept out of the history."""
     seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
@@ -80,7 +90,7 @@ class Design(BaseModel):
                 )
         return value
 
-    @field_validator("models", "scenarios", "conditions", "channels")
+    @field_validator("models", "scenarios", "conditions", "channels", "order")
     @classmethod
     def _once(cls, names: Names) -> Names:
         if len(set(names)) != len(names):
@@ -100,16 +110,43 @@ class Design(BaseModel):
     @classmethod
     def _known_roles(cls, roles: dict[str, str]) -> dict[str, str]:
         for role in roles:
-            if role != Role.PARTNER:
+            if role not in {Role.PARTNER, Role.BYSTANDER}:
                 raise ValueError(f"no role '{role}' to fix (use partner)")
         return roles
+
+    @field_validator("spoken")
+    @classmethod
+    def _one_spoken(cls, spoken: Names) -> Names:
+        if len(spoken) > 1:
+            raise ValueError("several spoken channels cannot be held yet: name one")
+        return spoken
 
     @field_validator("channels")
     @classmethod
     def _some_channel(cls, channels: Names) -> Names:
         if not channels:
-            raise ValueError("name at least one channel, the spoken one first")
+            raise ValueError("name at least one channel")
         return channels
+
+    @property
+    def listed(self) -> Names:
+        """The channels, the spoken one first."""
+        spoken = self.spoken or self.channels[:1]
+        return tuple(sorted(self.channels, key=lambda name: name not in spoken))
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """The settings that shape text, as far as the options set them."""
+        found, words = dict[str, Any](), iter(self.options)
+        for word in words:
+            name, given, value = word.removeprefix("--").partition("=")
+            key = name.replace("-", "_")
+            if key in SAMPLING and word.startswith("--"):
+                read = yaml.safe_load(value if given else next(words, ""))
+                # 1 and 1.0 are one temperature
+                number = isinstance(read, int) and key != "max_tokens"
+                found[key] = float(read) if number else read
+        return found
 
     @property
     def structured(self) -> bool:
@@ -157,21 +194,23 @@ def cases(design: Design) -> list[Case]:
         OffrecordError: If a scenario, condition, factor, channel or protocol is not
             to be had, or two cases would share an id.
     """
-    check_protocol(design)
-    combinations = list(crossed(design.factors))
+    channels = design_channels(design)
+    combinations = [varied(levels) for levels in crossed(design.factors)]
     texts = {
         level: intervention_text(level)
         for level in design.factors.get(INTERVENTION, ())
     }
     found: dict[str, Case] = {}
     named = design.scenarios or builtin_ids()
-    for loaded in load_scenarios(named):
-        _check_agents(design, loaded)
-    for scenario in named:
+    loaded = load_scenarios(named)
+    for scenario in loaded:
+        _check_agents(design, channels, scenario)
+    _check_conditions(design, loaded)
+    for name, scenario in zip(named, loaded, strict=True):
         for condition in conditions_of(scenario, design.conditions):
             for factors in combinations:
                 case = Case(
-                    scenario=scenario,
+                    scenario=name,
                     condition=condition,
                     factors=factors,
                     intervention=texts.get(factors.get(INTERVENTION, ""), ""),
@@ -184,78 +223,95 @@ def cases(design: Design) -> list[Case]:
     return list(found.values())
 
 
-def conditions_of(scenario: str, wanted: Names) -> Iterator[str]:
+def conditions_of(scenario: Scenario, wanted: Names) -> tuple[str, ...]:
     """The condition ids asked of a scenario, all by default.
 
     Raises:
         OffrecordError: If the scenario has no such condition.
     """
-    known = load_scenario(scenario).conditions
-    for name in wanted or known:
+    known = scenario.conditions
+    asked = asked_of(scenario.id, wanted) if wanted else known
+    for name in asked:
         if name not in known:
             raise OffrecordError(
-                f"scenario '{scenario}' has no condition '{name}' "
+                f"scenario '{scenario.id}' has no condition '{name}' "
                 f"(it has {', '.join(known)})"
             )
-        yield name
+    return tuple(asked)
 
 
-def _check_agents(design: Design, scenario: Scenario) -> None:
-    """Refuse an order or an audience that names someone who is not there."""
-    protocol = find_protocol(design.protocol)
+def asked_of(scenario: str, wanted: Names) -> tuple[str, ...]:
+    """Which of the conditions that a design names are a scenario's."""
+    split = [name.rpartition("/") for name in wanted]
+    return tuple(dict.fromkeys(c for of, _, c in split if of in {"", scenario}))
+
+
+def spelled_conditions(design: Design) -> Names:
+    """A design's conditions, all those of a scenario of which it names none.
+
+    A condition that comes later to a scenario's folder so adds no cell by itself.
+    """
+    return (
+        *design.conditions,
+        *(
+            f"{scenario.id}/{condition}"
+            for scenario in load_scenarios(design.scenarios)
+            if not asked_of(scenario.id, design.conditions)
+            for condition in scenario.conditions
+        ),
+    )
+
+
+def _check_conditions(design: Design, scenarios: Sequence[Scenario]) -> None:
+    """Refuse a condition of a scenario that the design does not have."""
+    known = {"", *(scenario.id for scenario in scenarios)}
+    for name in design.conditions:
+        if name.rpartition("/")[0] not in known:
+            raise OffrecordError(f"conditions: '{name}' is of none of the scenarios")
+    for scenario in scenarios if design.conditions else ():
+        if not asked_of(scenario.id, design.conditions):
+            raise OffrecordError(f"conditions: none of scenario '{scenario.id}'")
+
+
+def _check_agents(
+    design: Design, channels: Sequence[Channel], scenario: Scenario
+) -> None:
+    """Refuse an order, a role or an audience that names someone who is not there."""
     known = {agent.id for agent in scenario.agents}
-    if set(protocol.order) != known:
+    if design.order and set(design.order) != known:
         raise OffrecordError(
-            f"protocol '{protocol.id}' lets {', '.join(protocol.order)} speak, and "
-            f"scenario '{scenario.id}' has {', '.join(sorted(known))}"
+            f"order: {', '.join(design.order)} are to speak, and scenario "
+            f"'{scenario.id}' has {', '.join(sorted(known))}"
         )
-    for name in design.channels:
-        channel = find_channel(name, protocol.folder)
-        for listener in channel.audience:
-            if listener not in {*known, SPEAKERS, "record"}:
-                raise OffrecordError(
-                    f"channel '{channel.id}': audience '{listener}' is no one (use "
-                    f"{SPEAKERS}, record, or {', '.join(sorted(known))})"
-                )
+    roles = {str(agent.role) for agent in scenario.agents}
+    for role in set(design.roles) - roles:
+        raise OffrecordError(f"roles: scenario '{scenario.id}' has no {role}")
+    for channel in channels:
+        fault = fault_of_audience(channel, known)
+        if fault:
+            raise OffrecordError(fault)
 
 
-def check_protocol(design: Design) -> None:
-    """Refuse a protocol or a set of channels that cannot be held.
+def design_channels(design: Design) -> tuple[Channel, ...]:
+    """The channels of a design, the spoken one first.
 
     Raises:
-        OffrecordError: If one is missing, or the first channel has no audience.
+        OffrecordError: If one is missing, or the spoken one has no audience.
     """
-    protocol = find_protocol(design.protocol)
-    channels = [find_channel(name, protocol.folder) for name in design.channels]
-    if not channels[0].spoken:
+    folder = find_protocol(design.protocol).folder
+    for name in design.spoken:
+        if name not in design.channels:
+            raise OffrecordError(f"spoken: '{name}' is none of the channels")
+    channels = tuple(find_channel(name, folder) for name in design.listed)
+    if not channels[0].audience:
         raise OffrecordError(
-            f"the first channel is the spoken one, and '{channels[0].id}' has no "
-            "audience: name a channel such as public first"
+            f"'{channels[0].id}' is the spoken channel and has no audience: name a "
+            "channel such as public first, or under 'spoken'"
         )
     ids = [channel.id for channel in channels]
     if len(set(ids)) != len(ids):
         raise OffrecordError("two channels have the same id")
-
-
-def protocol_stamps(design: Design) -> dict[str, str]:
-    """What the protocol and channels of a design are: name to `id@version:hash`."""
-    protocol = find_protocol(design.protocol)
-    channels = [find_channel(name, protocol.folder) for name in design.channels]
-    stamps = {f"channel {channel.id}": channel.stamp for channel in channels}
-    texts = {
-        f"intervention {Path(level).stem}": digest(intervention_text(level))
-        for level in design.factors.get(INTERVENTION, ())
-        if level != "none"
-    }
-    return {"protocol": protocol.stamp, **stamps, **texts}
-
-
-def scenario_stamps(scenario: Scenario) -> dict[str, str]:
-    """What a scenario and its survey are: name to `id@version:hash`."""
-    return {
-        f"scenario {scenario.id}": scenario.stamp,
-        f"instrument of {scenario.id}": scenario.instrument.stamp,
-    }
+    return channels
 
 
 def read_design(path: Path) -> Design:

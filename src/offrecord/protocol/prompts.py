@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from offrecord.content import data_folder, fill, read_document
 from offrecord.protocol.channel import Channel
-from offrecord.protocol.history import Spoken
+from offrecord.protocol.history import HistoryPolicy, Spoken
 from offrecord.records import Form, OffrecordError
 from offrecord.scenarios.model import Agent, Condition, Item, Scenario
 
@@ -39,11 +39,10 @@ _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
 }
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _ProtocolFront(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
-    order: list[str] = Field(min_length=1)
-    history: str = Field(pattern="^all$")
+    history: HistoryPolicy
 
 
 _BRACED = re.compile(r"\{(\w+)\}")
@@ -51,11 +50,9 @@ _BRACED = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """A set of templates and the order of speaking, read from one file."""
+    """A set of templates, read from one file."""
 
     id: str
-    order: tuple[str, ...]
-    """The agents of one round, in the order in which they speak."""
     system: str
     context: str
     opening: str
@@ -67,6 +64,7 @@ class Protocol:
     """`id@version:hash`."""
     own: str = "{text}"
     """How an agent's own earlier words are laid out."""
+    history: HistoryPolicy = HistoryPolicy.ALL
 
     def request(self, form: Form) -> str:
         """The template of a form's request."""
@@ -90,7 +88,7 @@ def find_protocol(name: str) -> Protocol:
         )
     document = read_document(path)
     document.only_sections(*_NEEDED)
-    front = document.validate(_Front)
+    front = document.validate(_ProtocolFront)
     text = {section: document.section(section) for section in _NEEDED}
     for section, (needed, also) in _NEEDED.items():
         asked = set(_BRACED.findall(text[section]))
@@ -100,13 +98,9 @@ def find_protocol(name: str) -> Protocol:
                 raise OffrecordError(
                     f"{path}: section '## {section}' {what} {{{min(wrong)}}}"
                 )
-    if len(set(front.order)) != len(front.order):
-        raise OffrecordError(
-            f"{path}: field 'order': an agent speaks once a round (name each once)"
-        )
     return Protocol(
         id=document.id,
-        order=tuple(front.order),
+        history=front.history,
         folder=path.parent,
         stamp=document.stamp,
         **text,
@@ -114,7 +108,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TurnView:
     """What one agent is shown at one turn, whatever is asked of it there."""
 
     protocol: Protocol

@@ -169,7 +169,7 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
         return str((where / name).resolve()) if path else name
 
     found = dict(fields)
-    for name in ("scenarios", "channels"):
+    for name in ("scenarios", "channels", "spoken"):
         if name in found:
             found[name] = tuple(map(full, found[name]))
     if "protocol" in found:

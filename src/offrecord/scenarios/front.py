@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from offrecord.content.labels import label_set, plain_copy
-from offrecord.records import Kind, OffrecordError, Role, Timing
+from offrecord.records import ENGLISH, Kind, OffrecordError, Role, Timing
 from offrecord.scenarios.text import hidden_character, label_key
 
 LONGEST_LABEL = 60
@@ -72,6 +72,7 @@ class ScenarioFront(Front):
     title: Line
     labels: tuple[Line, Line]
     leaning: Literal["evidence", "card", "balanced"]
+    language: str = Field(default=ENGLISH, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
 
     @field_validator("labels")
     @classmethod

@@ -63,7 +63,8 @@ def read_folder(folder: Path) -> Reading:
     if faults.lines or head is None or instrument is None:
         return Reading(scenario=None, faults=tuple(map(escaped, faults.lines)))
     document = files.documents[SCENARIO]
-    hashes = {name: file.hash for name, file in files.documents.items()}
+    read = [document, *files.inside(AGENTS)]
+    hashes = {file.path.relative_to(folder).as_posix(): file.hash for file in read}
     scenario = Scenario(
         id=document.id,
         title=head.title,
@@ -74,6 +75,7 @@ def read_folder(folder: Path) -> Reading:
         agents=agents,
         conditions=conditions,
         instrument=instrument,
+        language=head.language,
         stamp=f"{document.id}@{document.version}:{digest(hashes)}",
     )
     return Reading(scenario=scenario, faults=())
@@ -158,7 +160,11 @@ def _conditions(files: Files, faults: Faults) -> dict[str, Condition]:
         if wrong:
             faults.add(document.path, wrong)
         conditions[document.id] = Condition(
-            id=document.id, kind=kept.kind, timing=kept.timing, contexts=contexts
+            id=document.id,
+            kind=kept.kind,
+            timing=kept.timing,
+            contexts=contexts,
+            stamp=document.stamp,
         )
     if BASELINE not in files.ids(CONDITIONS):
         faults.add(files.path / CONDITIONS / f"{BASELINE}.md", "is missing")

@@ -11,7 +11,7 @@ import polars as pl
 
 from offrecord.content.reply import spoken_text
 from offrecord.protocol.history import Spoken
-from offrecord.records import Form, OffrecordError
+from offrecord.records import Form, OffrecordError, Status
 from offrecord.transcript.ended import first_ended
 
 
@@ -69,7 +69,8 @@ def stored_runs(
 def _said(rows: pl.DataFrame) -> Iterator[Spoken]:
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
         text = spoken_text(row["text"] or "")
-        if row["turn"] != number or not text:
+        silent = row["status"] is not None and Status(row["status"]).silent
+        if row["turn"] != number or silent or not text:
             return
         yield Spoken(
             turn=row["turn"],

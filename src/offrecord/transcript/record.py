@@ -73,7 +73,7 @@ class Record:
     @property
     def spoken(self) -> str:
         """The channel whose draw 0 enters the history."""
-        return str(self.facts["channels"][0])
+        return str((self.facts.get("spoken") or self.facts["channels"])[0])
 
     @property
     def ended_runs(self) -> int:

@@ -20,7 +20,7 @@ import polars as pl
 
 from offrecord.content.secrets import all_redacted
 from offrecord.records import OffrecordError, first_line
-from offrecord.transcript.facts import STUDY_FILE, fault_of
+from offrecord.transcript.facts import FORMAT, STUDY_FILE, fault_of
 from offrecord.transcript.reading import (
     read_json,
     read_table,
@@ -82,8 +82,9 @@ class Imported:
     """One row per attempt at an elicitation, in `TRANSCRIPT_SCHEMA`."""
     facts: Mapping[str, Any]
     """The content of study.json. Later stages read from it `rounds` (planned turns
-    per run and agent), `channels` (the spoken one first), `attempts` (run id to
-    number) and `instruments` (stamp to `items`, `low`, `high`, and where they are
+    per run and agent), `channels` (the spoken one first), `spoken`, `seats` (scenario
+    to its agents and their roles, as they speak), `attempts` (run id to number) and
+    `instruments` (stamp to `items`, `low`, `high`, and where they are
     declared `categories`, each with its items, and `reverse`, of each keyed category
     the items that count against it)."""
     left_out: tuple[str, ...]
@@ -135,7 +136,7 @@ def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    write_json(study / STUDY_FILE, facts)
+    write_json(study / STUDY_FILE, {"format": FORMAT, **facts})
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -155,9 +156,15 @@ def read_study_json(study: Path) -> dict[str, Any]:
 
     Raises:
         OffrecordError: If there is no such file, it is not a JSON object, or a field
-            of it is not what it must be.
+            of it is not what it must be, or it is of another format.
     """
     facts = read_json(study / STUDY_FILE)
+    if facts.get("format") != FORMAT:
+        held = facts.get("format", "none")
+        raise OffrecordError(
+            f"{study / STUDY_FILE}: a study of format {held!r}, and this offrecord "
+            f"reads {FORMAT}: run or import it again"
+        )
     fault = fault_of(facts)
     if fault:
         raise OffrecordError(f"{study / STUDY_FILE}: {fault}; import the study again")
