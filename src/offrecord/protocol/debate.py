@@ -220,12 +220,11 @@ async def hold_debate(
         ask: Answers one request. It returns a reply for everything that concerns one
             elicitation, errors included; what it raises stops the run.
         scope: Surrounds the start of each turn's requests.
-        between: Takes each spoken reply with its request, and gives what enters the
-            history instead, or ends the debate. The outputs keep the reply as it came.
+        between: Takes each spoken reply, and gives what enters the history instead,
+            or ends the debate. The outputs keep the reply as it came.
 
     Returns:
-        The debate. A spoken turn without text ends it, once that turn's other
-        outputs are in.
+        The debate. A spoken turn without text ends it, once its other outputs are in.
     """
     replies: dict[Stamp, Output] = {}
 
@@ -252,7 +251,7 @@ async def hold_debate(
                 reply = await obtain(spoken)
                 if turn is not turns[-1]:
                     group.start_soon(start, others)
-                if between is not None:
+                if between:
                     reply = await between(spoken, reply)
             text = spoken_text(reply.text)
             if reply.status.silent or not text:
