@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+from offrecord.protocol.cases import Case
 from offrecord.protocol.channel import Channel, find_channel
 from offrecord.protocol.debate import Reply, Request, Script
-from offrecord.protocol.design import Case, Design
+from offrecord.protocol.design import Design
 from offrecord.protocol.prompts import Protocol, find_protocol
 from offrecord.protocol.script import Material, cast_of, script_of
 from offrecord.records import Form

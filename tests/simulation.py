@@ -17,8 +17,9 @@ import polars as pl
 
 from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.pairs import stance_pairs
+from offrecord.protocol.cases import cases
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.design import Design
 from offrecord.providers.population import Population, load_population
 from offrecord.providers.truth import Rates
 from offrecord.records import Form, Role

@@ -8,13 +8,8 @@ from typing import Any
 
 import pytest
 
-from offrecord.protocol.design import (
-    Design,
-    cases,
-    design_channels,
-    make_design,
-    read_design,
-)
+from offrecord.protocol.cases import cases, design_channels
+from offrecord.protocol.design import Design, make_design, read_design
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import Cell, Kind, OffrecordError, Timing
 from offrecord.runner.plan import sample_script

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from offrecord.measures.parsed import pairs_of, write_parsed
-from offrecord.protocol.design import Case, Design
+from offrecord.protocol.cases import Case
+from offrecord.protocol.design import Design
 from offrecord.protocol.history import History
 from offrecord.protocol.replay import replay_requests
 from offrecord.protocol.script import cast_of, script_of

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from offrecord.cli.scenarios import scenarios as command
 from offrecord.content import data_folder, unwrap
-from offrecord.protocol.design import Case, Design
+from offrecord.protocol.cases import Case
+from offrecord.protocol.design import Design
 from offrecord.protocol.script import material_of
 from offrecord.records import Kind, OffrecordError, Role, Timing
 from offrecord.scenarios.check import check_folder

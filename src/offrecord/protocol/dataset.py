@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
-from offrecord.protocol.design import Case, Design, cases
+from offrecord.protocol.cases import Case, cases
+from offrecord.protocol.design import Design
 from offrecord.protocol.history import History, Spoken
 from offrecord.protocol.part import held_once
 from offrecord.protocol.script import Material, material_of

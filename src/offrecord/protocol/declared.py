@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.records import OffrecordError, Role, contrastable, split_contrast
 from offrecord.scenarios.load import builtin_ids, load_scenario, scenario_folder

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from offrecord.protocol.design import Design, make_design, spelled_conditions
+from offrecord.protocol.cases import spelled_conditions
+from offrecord.protocol.design import Design, make_design
 from offrecord.protocol.factors import DEFAULTS
 from offrecord.records import OffrecordError
 from offrecord.scenarios.load import builtin_ids

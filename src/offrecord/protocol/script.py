@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from offrecord.protocol.cases import Case, design_channels
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.debate import Script
-from offrecord.protocol.design import Case, Design, design_channels
+from offrecord.protocol.design import Design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.history import History
 from offrecord.protocol.prompts import Protocol, find_protocol

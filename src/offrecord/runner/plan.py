@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import click
 
+from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.debate import Request, Script
-from offrecord.protocol.design import Case, Design, cases
+from offrecord.protocol.design import Design
 from offrecord.protocol.history import Spoken
 from offrecord.protocol.script import cast_of, material_of, script_of
 from offrecord.records import Form

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from offrecord.protocol.cases import cases
 from offrecord.protocol.declared import check_contrasts, content_files
-from offrecord.protocol.design import Design, cases, read_design, write_design
+from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError

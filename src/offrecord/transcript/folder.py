@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
-from offrecord.protocol.design import Design, cases, read_design, write_design
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.merge import FIXED
 from offrecord.protocol.script import material_of
 from offrecord.records import OffrecordError, digest

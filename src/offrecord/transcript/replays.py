@@ -15,8 +15,9 @@ from inspect_ai.dataset import MemoryDataset
 from inspect_ai.solver import Solver, solver
 
 from offrecord.content import data_folder, read_document
+from offrecord.protocol.cases import Case, asked_of
 from offrecord.protocol.dataset import sample_of
-from offrecord.protocol.design import Case, Design, asked_of, make_design, read_design
+from offrecord.protocol.design import Design, make_design, read_design
 from offrecord.protocol.history import History
 from offrecord.protocol.replay import HISTORY_FACTOR, hold_replay
 from offrecord.protocol.script import Material, material_of
