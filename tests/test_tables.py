@@ -144,9 +144,9 @@ def test_a_run_that_stopped_early_has_all_its_planned_turns() -> None:
 
 def test_a_run_that_was_only_interrupted_is_missing_everywhere() -> None:
     rows = both("a") + both("a", "beta") + both("b", ended=None)
-    pairs = paired(rows).filter(run="b").sort("agent", "round")
+    pairs = paired(rows).filter(run="b")
     assert pairs.select("agent", "round").rows() == [
-        *(("alpha", 1), ("alpha", 2), ("beta", 1), ("beta", 2)),
+        *(("alpha", 1), ("beta", 1), ("alpha", 2), ("beta", 2)),
     ]
     assert set(pairs["left_status"]) == {"interrupted"}
     assert pairs["left"].null_count() == 4
@@ -187,8 +187,10 @@ def test_factors_become_columns() -> None:
     rows = both("a", factors='{"tone": "warm"}') + both("b")
     pairs = paired(rows, rounds=1)
     assert pairs.select("run", "factor_tone").rows() == [("a", "warm"), ("b", None)]
-    named = paired(both("a", factors='{"model": "x"}'))
-    assert named.select("model", "factor_model").unique().rows() == [("m", "x")]
+    named = paired(both("a", factors='{"state": "x", "model": "y"}'), rounds=1)
+    assert named.select("model", "factor_model", "factor_state").rows() == [
+        ("m", "y", "x")
+    ]
 
 
 def test_a_factor_that_is_not_stated_is_at_its_default() -> None:

@@ -207,6 +207,13 @@ class Debate:
     """In the order in which they were planned, not in which they came in."""
 
 
+def _spoken(reply: Reply, labels: Sequence[str]) -> str:
+    """What of a reply enters the history; empty if nothing surely was said."""
+    if reply.status.silent:
+        return ""
+    return spoken_text(reply.text, labels, cut=reply.status is Status.TRUNCATED)
+
+
 async def hold_debate(
     script: Script,
     ask: Ask,
@@ -224,7 +231,8 @@ async def hold_debate(
             or ends the debate. The outputs keep the reply as it came.
 
     Returns:
-        The debate. A spoken turn without text ends it, once its other outputs are in.
+        The debate. A spoken turn of which nothing is said ends it, once its other
+        outputs are in.
     """
     replies: dict[Stamp, Output] = {}
 
@@ -253,8 +261,8 @@ async def hold_debate(
                     group.start_soon(start, others)
                 if between:
                     reply = await between(spoken, reply)
-            text = spoken_text(reply.text)
-            if reply.status.silent or not text:
+            text = _spoken(reply, script.scenario.labels)
+            if not text:
                 overflow = reply.stop_reason == "model_length"
                 ended = Ended.CONTEXT_OVERFLOW if overflow else Ended.NO_PUBLIC_TEXT
                 break

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from offrecord.content.reply import spoken_text
+from offrecord.content.reply import spoken_row
 from offrecord.protocol.history import Spoken
 from offrecord.records import Form, OffrecordError, Status
 from offrecord.transcript.ended import first_ended
@@ -68,7 +68,7 @@ def stored_runs(
 
 def _said(rows: pl.DataFrame) -> Iterator[Spoken]:
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        text = spoken_text(row["text"] or "")
+        text = spoken_row(row)
         silent = row["status"] is not None and Status(row["status"]).silent
         if row["turn"] != number or silent or not text:
             return

@@ -110,16 +110,17 @@ def outputs(
             maintain_order="left",
         )
         .join(
-            counted.select(*key, "text", "status"),
+            counted.select(*key, "text", "status", said="turn"),
             on=key,
             how="left",
             maintain_order="left",
         )
         .with_columns(
+            turn=pl.coalesce("said", "turn"),
             text=pl.when(has_text).then("text"),
             status=pl.col("status").fill_null(why_absent()),
         )
-        .drop("ended")
+        .drop("ended", "said")
     )
 
 
