@@ -231,8 +231,7 @@ async def hold_debate(
             or ends the debate. The outputs keep the reply as it came.
 
     Returns:
-        The debate. A spoken turn of which nothing is said ends it, once its other
-        outputs are in.
+        The debate. A spoken turn without words ends it, once its other outputs are in.
     """
     replies: dict[Stamp, Output] = {}
 
