@@ -14,7 +14,9 @@ from click.testing import CliRunner
 from offrecord.cli.content import content
 from offrecord.content import library, read_document
 from offrecord.content.library import SHELVES, built_in, find
-from offrecord.protocol.design import cases, make_design, protocol_stamps
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import make_design
+from offrecord.protocol.script import material_of
 from offrecord.records import OffrecordError
 from offrecord.scenarios.load import load_scenario
 
@@ -213,7 +215,7 @@ def test_content_of_another_package_is_named_by_its_id(tmp_path: Path) -> None:
     assert {case.scenario for case in cases(design)} == {"library"}
     texts = {case.intervention for case in cases(design)}
     assert {bool(text) for text in texts} == {True, False}
-    stamps = protocol_stamps(design)
+    stamps = material_of(design, "library").stamps(cases(design)[0])
     assert stamps["channel aside"].startswith("aside@1:")
     assert stamps["protocol"].startswith("brief@1:")
     ours = read_document(find("channel", "public"))

@@ -18,8 +18,9 @@ from offrecord.audit.gate import read_gate
 from offrecord.content import read_document
 from offrecord.content.boundary.yaml import read_yaml
 from offrecord.content.library import new
+from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.channel import find_channel
-from offrecord.protocol.design import Case, cases, make_design, read_design
+from offrecord.protocol.design import make_design, read_design
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError
 from offrecord.runner.logs import refuse_lost_logs

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from offrecord.cli.content import content as command
 from offrecord.content import data_folder, unwrap
 from offrecord.content.library import new
+from offrecord.protocol.cases import Case
+from offrecord.protocol.design import Design
+from offrecord.protocol.script import material_of
 from offrecord.records import Kind, OffrecordError, Role, Timing
 from offrecord.scenarios.check import check_folder
 from offrecord.scenarios.load import builtin_ids, load_scenario, load_scenarios
@@ -414,20 +417,43 @@ def test_own_conditions_and_a_seven_point_instrument_load(folder: Path) -> None:
     assert ids == ["S1", *(f"Q{n}" for n in range(7, 16))]
 
 
-def test_the_stamp_changes_with_any_file_and_with_nothing_else(
+def _stamps(folder: Path, condition: str = "baseline") -> dict[str, str]:
+    case = Case(scenario=str(folder), condition=condition)
+    return material_of(Design(), str(folder)).stamps(case)
+
+
+def test_the_stamps_change_with_any_file_that_prompts_read_and_nothing_else(
     folder: Path, tmp_path: Path
 ) -> None:
-    stamps = {load_scenario(folder).stamp}
     copy = new("scenario", tmp_path / "elsewhere" / "mine")
     (copy / ".DS_Store").write_bytes(b"\0")
-    assert {load_scenario(copy).stamp} == stamps
-    files = [path for path in sorted(folder.rglob("*.*")) if path.is_file()]
-    for path in files:
+    assert _stamps(copy) == _stamps(folder)
+    for path in sorted(path for path in folder.rglob("*.*") if path.is_file()):
+        own = path.stem if path.parent.name == "conditions" else "baseline"
+        other = next(c for c in load_scenario(folder).conditions if c != own)
+        before, elsewhere = _stamps(folder, own), _stamps(folder, other)
         path.write_text(
             path.read_text() + "\n# more\n" * (path.suffix == ".yaml") + "\n"
         )
-        stamps.add(load_scenario(folder).stamp)
-    assert len(stamps) == len(files) + 1
+        assert _stamps(folder, own) != before, path
+        of_condition = path.parent.name == "conditions"
+        assert (_stamps(folder, other) == elsewhere) is of_condition, path
+
+
+def test_a_condition_beside_them_changes_no_stamp(folder: Path) -> None:
+    before = _stamps(folder)
+    text = (folder / "conditions" / "persona-future.md").read_text()
+    (folder / "conditions" / "later.md").write_text(text)
+    assert _stamps(folder) == before
+
+
+def test_a_language_is_read_and_english_by_default(folder: Path) -> None:
+    assert load_scenario(folder).language == "en"
+    edit(folder / "scenario.md", "leaning:", "language: de\nleaning:")
+    assert load_scenario(folder).language == "de"
+    edit(folder / "scenario.md", "language: de", "language: German!")
+    with pytest.raises(OffrecordError, match="field 'language'"):
+        load_scenario(folder)
 
 
 def test_two_scenarios_of_one_id_are_refused(folder: Path) -> None:

@@ -193,9 +193,7 @@ def _protocol(path: Path) -> Shown:
     file = path if path.is_file() else path / SHELVES["protocol"].file
     protocol = find_protocol(str(file))
     own = sorted(one.stem for one in (protocol.folder / "channels").glob("*.md"))
-    facts = {"order": ", ".join(protocol.order)}
-    if own:
-        facts["own channels"] = ", ".join(own)
+    facts = {"own channels": ", ".join(own)} if own else {}
     return _document(read_document(file), facts)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from offrecord.content.library import find
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.records import OffrecordError, Role, contrastable, split_contrast
 from offrecord.scenarios.load import builtin_ids, load_scenario, scenario_folder

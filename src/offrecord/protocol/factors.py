@@ -29,6 +29,17 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 INTERVENTION: Final = "intervention"
 """The open factor: `none`, an id, or the path of a file with a section `## text`."""
 
+DEFAULTS: Final[Mapping[str, str]] = {
+    **{name: levels[0] for name, levels in LEVELS.items()},
+    INTERVENTION: "none",
+}
+"""The level of a factor that a cell does not state, so that one can be added later."""
+
+
+def varied(factors: Mapping[str, str]) -> dict[str, str]:
+    """The factors of a cell without those at their default level."""
+    return {n: level for n, level in factors.items() if DEFAULTS.get(n) != level}
+
 
 def crossed(factors: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
     """Every combination of levels, factors in sorted order.

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
-
 from offrecord.content import fill, read_document
 from offrecord.content.document import Front
 from offrecord.content.library import SHELVES, find
 from offrecord.protocol.channel import Channel
-from offrecord.protocol.history import Spoken
+from offrecord.protocol.history import HistoryPolicy, Spoken
 from offrecord.records import Form, OffrecordError
 from offrecord.scenarios.model import Agent, Condition, Item, Scenario
 
@@ -40,8 +38,7 @@ _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
 
 
 class _ProtocolFront(Front):
-    order: list[str] = Field(min_length=1)
-    history: str = Field(pattern="^all$")
+    history: HistoryPolicy
 
 
 _BRACED = re.compile(r"\{(\w+)\}")
@@ -49,11 +46,9 @@ _BRACED = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """A set of templates and the order of speaking, read from one file."""
+    """A set of templates, read from one file."""
 
     id: str
-    order: tuple[str, ...]
-    """The agents of one round, in the order in which they speak."""
     system: str
     context: str
     opening: str
@@ -65,6 +60,7 @@ class Protocol:
     """`id@version:hash`."""
     own: str = "{text}"
     """How an agent's own earlier words are laid out."""
+    history: HistoryPolicy = HistoryPolicy.ALL
 
     def request(self, form: Form) -> str:
         """The template of a form's request."""
@@ -91,13 +87,9 @@ def find_protocol(name: str) -> Protocol:
                 raise OffrecordError(
                     f"{path}: section '## {section}' {what} {{{min(wrong)}}}"
                 )
-    if len(set(front.order)) != len(front.order):
-        raise OffrecordError(
-            f"{path}: field 'order': an agent speaks once a round (name each once)"
-        )
     return Protocol(
         id=document.id,
-        order=tuple(front.order),
+        history=front.history,
         folder=path.parent,
         stamp=document.stamp,
         **text,
@@ -105,7 +97,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TurnView:
     """What one agent is shown at one turn, whatever is asked of it there."""
 
     protocol: Protocol

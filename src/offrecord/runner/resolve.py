@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from offrecord.content.boundary.files import read_file
+from offrecord.protocol.cases import cases
 from offrecord.protocol.declared import check_contrasts, content_files
-from offrecord.protocol.design import Design, cases, read_design, write_design
+from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError
@@ -170,7 +171,7 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
         return str((where / name).resolve()) if path else name
 
     found = dict(fields)
-    for name in ("scenarios", "channels"):
+    for name in ("scenarios", "channels", "spoken"):
         if name in found:
             found[name] = tuple(map(full, found[name]))
     if "protocol" in found:

@@ -24,7 +24,7 @@ from pydantic import (
 from offrecord.content.boundary.shown import hidden_character
 from offrecord.content.document import Front
 from offrecord.content.labels import label_set, plain_copy
-from offrecord.records import Kind, OffrecordError, Role, Timing
+from offrecord.records import ENGLISH, Kind, OffrecordError, Role, Timing
 
 LONGEST_LABEL = 60
 """Characters; a longer label is an answer, and fills a reply's head."""
@@ -66,6 +66,7 @@ class ScenarioFront(Front):
     title: Line
     labels: tuple[Line, Line]
     leaning: Literal["evidence", "card", "balanced"]
+    language: str = Field(default=ENGLISH, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
 
     @field_validator("labels")
     @classmethod

@@ -54,7 +54,8 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
     if files.faults or head is None or instrument is None:
         return None, tuple(map(escaped, files.faults))
     document = files.documents[SCENARIO]
-    hashes = {name: file.hash for name, file in files.documents.items()}
+    read = [document, *files.inside(AGENTS)]
+    hashes = {file.path.relative_to(folder).as_posix(): file.hash for file in read}
     scenario = Scenario(
         id=document.id,
         title=head.title,
@@ -65,6 +66,7 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
         agents=agents,
         conditions=conditions,
         instrument=instrument,
+        language=head.language,
         stamp=f"{document.id}@{document.version}:{digest(hashes)}",
     )
     return scenario, ()
@@ -157,7 +159,11 @@ def _conditions(files: Files) -> dict[str, Condition]:
         if wrong:
             files.fault(document.path, wrong)
         conditions[document.id] = Condition(
-            id=document.id, kind=kept.kind, timing=kept.timing, contexts=contexts
+            id=document.id,
+            kind=kept.kind,
+            timing=kept.timing,
+            contexts=contexts,
+            stamp=document.stamp,
         )
     if BASELINE not in files.ids(CONDITIONS):
         files.fault(files.path / CONDITIONS / f"{BASELINE}.md", "is missing")

@@ -82,7 +82,7 @@ class Outputs(msgspec.Struct):
     private_survey: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Turn(msgspec.Struct):
+class TheirTurn(msgspec.Struct):
     """What they call a turn is our round: both agents speak once."""
 
     turn_num: int
@@ -93,7 +93,7 @@ class Turn(msgspec.Struct):
 class Snapshot(msgspec.Struct):
     """What came back from one case."""
 
-    turns: list[Turn]
+    turns: list[TheirTurn]
     pre_interviews: Interviews | None = None
     post_interviews: Interviews | None = None
 

@@ -13,7 +13,17 @@ from typing import Final
 import polars as pl
 
 from offrecord.protocol.factors import check_name
-from offrecord.records import Ended, Form, Kind, OffrecordError, Role, Status, Timing
+from offrecord.records import (
+    CELL,
+    CELL_JSON,
+    Ended,
+    Form,
+    Kind,
+    OffrecordError,
+    Role,
+    Status,
+    Timing,
+)
 from offrecord.transcript.facts import MOST_ROUNDS
 
 _WORDS: Final[dict[str, type[StrEnum]]] = {
@@ -25,8 +35,8 @@ _WORDS: Final[dict[str, type[StrEnum]]] = {
     "ended": Ended,
 }
 _NEEDED: Final = (
-    *("run", "model", "partner", "scenario", "condition", "kind", "timing"),
-    *("factors", "round", "turn", "agent", "labels", "channel"),
+    *("run", *(name for name in CELL if name != "dose")),
+    *("round", "turn", "agent", "labels", "channel"),
     *("form", "draw", "attempt", "status"),
 )
 _RANGES: Final = {
@@ -46,6 +56,8 @@ _NAMES: Final = (
     "partner",
     "scenario",
     "condition",
+    "protocol",
+    "language",
     "agent",
     "channel",
 )
@@ -93,20 +105,22 @@ def fault_of(rows: pl.DataFrame, size: int) -> str | None:
     for text, [flag] in flags.to_dict(as_series=False).items():
         if flag:
             return text
-    return _factors(rows["factors"])
+    return next(filter(None, (_object(rows[name]) for name in CELL_JSON)), None)
 
 
-def _factors(column: pl.Series) -> str | None:
+def _object(column: pl.Series) -> str | None:
+    """What is wrong with a column of JSON objects, names to plain values."""
+    plain = (str, int, float) if column.name == "sampling" else str
     for text in column.unique().drop_nulls():
         try:
             levels = json.loads(text)
         except (ValueError, RecursionError):
             levels = None
         if not isinstance(levels, dict) or not all(
-            isinstance(level, str) for level in levels.values()
+            isinstance(level, plain) for level in levels.values()
         ):
-            return "column 'factors' holds no JSON object of names and levels"
-        for name in levels:
+            return f"column '{column.name}' holds no JSON object of names and levels"
+        for name in levels if column.name == "factors" else ():
             try:
                 check_name(name)
             except OffrecordError as error:

@@ -22,7 +22,7 @@ from offrecord.content.boundary.files import STUDY_FILE, read_json, refuse_leavi
 from offrecord.content.boundary.secrets import all_redacted
 from offrecord.content.boundary.tables import read_table, without_secrets
 from offrecord.records import OffrecordError, first_line
-from offrecord.transcript.facts import fault_of
+from offrecord.transcript.facts import FORMAT, fault_of
 from offrecord.transcript.rows import fault_of as row_fault
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
@@ -81,8 +81,9 @@ class Imported:
     """One row per attempt at an elicitation, in `TRANSCRIPT_SCHEMA`."""
     facts: Mapping[str, Any]
     """The content of study.json. Later stages read from it `rounds` (planned turns
-    per run and agent), `channels` (the spoken one first), `attempts` (run id to
-    number) and `instruments` (stamp to `items`, `low`, `high`, and where they are
+    per run and agent), `channels` (the spoken one first), `spoken`, `seats` (scenario
+    to its agents and their roles, as they speak), `attempts` (run id to number) and
+    `instruments` (stamp to `items`, `low`, `high`, and where they are
     declared `categories`, each with its items, and `reverse`, of each keyed category
     the items that count against it)."""
     left_out: tuple[str, ...]
@@ -134,7 +135,7 @@ def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    write_json(study / STUDY_FILE, facts)
+    write_json(study / STUDY_FILE, {"format": FORMAT, **facts})
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -154,9 +155,15 @@ def read_study_json(study: Path) -> dict[str, Any]:
 
     Raises:
         OffrecordError: If there is no such file, it is not a JSON object, or a field
-            of it is not what it must be.
+            of it is not what it must be, or it is of another format.
     """
     facts = read_json(study / STUDY_FILE)
+    if facts.get("format") != FORMAT:
+        held = facts.get("format", "none")
+        raise OffrecordError(
+            f"{study / STUDY_FILE}: a study of format {held!r}, and this offrecord "
+            f"reads {FORMAT}: run or import it again"
+        )
     fault = fault_of(facts)
     if fault:
         raise OffrecordError(f"{study / STUDY_FILE}: {fault}; import the study again")
