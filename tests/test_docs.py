@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.estimates.study import Wanted, estimate_study
 from offrecord.estimates.views import VIEWS
 from offrecord.transcript.record import open_record
 from tests.docs_examples import (

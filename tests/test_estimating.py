@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.estimates.study import Wanted, estimate_study
 from offrecord.measures.parsed import write_parsed
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import open_record

@@ -13,7 +13,7 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from offrecord.estimates.arrays.plain import plain
-from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.estimates.study import Wanted, estimate_study
 from offrecord.measures.measure import MEASURES, measure_study
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY, pair_rows

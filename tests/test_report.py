@@ -15,7 +15,7 @@ import pytest
 
 from offrecord.content.escapes import escaped
 from offrecord.estimates.card import score_card
-from offrecord.estimates.estimate import Wanted, estimate_study, write_estimates
+from offrecord.estimates.study import Wanted, estimate_study, write_estimates
 from offrecord.measures.measure import ENTAILMENT_FILE
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
 from offrecord.measures.parsed import write_parsed

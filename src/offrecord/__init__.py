@@ -9,13 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from offrecord.estimates import estimate
     from offrecord.measures.replies.stance import parse_stance
     from offrecord.measures.replies.survey import parse_survey
     from offrecord.study import load_study
 
-__all__ = ["load_study", "parse_stance", "parse_survey"]
+__all__ = ["estimate", "load_study", "parse_stance", "parse_survey"]
 
 _HOMES = {
+    "estimate": "offrecord.estimates",
     "load_study": "offrecord.study",
     "parse_stance": "offrecord.measures.replies.stance",
     "parse_survey": "offrecord.measures.replies.survey",

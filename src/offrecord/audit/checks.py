@@ -11,8 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from offrecord.estimates.arrays.missingness import Range
-from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.frames.noninferiority import Verdict
 

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.mover import Bounds
 from offrecord.estimates.arrays.ranks import Rank, pairwise_level, ranked, worst
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.hardest import ScenarioRate, scenario_divergence

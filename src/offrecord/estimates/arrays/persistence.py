@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.intervals import wilson
-from offrecord.estimates.arrays.mover import Bounds, rate_bounds
+from offrecord.estimates.arrays.mover import rate_bounds
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.turns import Turns
 

@@ -76,11 +76,6 @@ def quadrants(public: Values, other: Values) -> Quadrants:
     )
 
 
-def divergences(public: Values, other: Values) -> Values:
-    """Per turn 1 if the stances differ, 0 if not, NaN if either is missing."""
-    return np.abs(public - other)
-
-
 def naive_error(values: Values) -> float:
     """The binomial standard error that takes every turn as independent.
 

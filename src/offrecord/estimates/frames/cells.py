@@ -17,12 +17,9 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.missingness import (
-    Range,
-    accommodating_range,
-    rate_ranges,
-)
+from offrecord.estimates.arrays.missingness import accommodating_range, rate_ranges
 from offrecord.estimates.arrays.rates import quadrants, share
 from offrecord.estimates.frames.groups import SAME_CELL, grouped
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import LEVEL
-from offrecord.estimates.arrays.missingness import Range
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.cells import (
     Cell,
@@ -30,6 +30,7 @@ from offrecord.estimates.frames.groups import (
     group_keys,
     grouped,
     known_key,
+    turns_of,
 )
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.splits import split_rows
@@ -71,17 +72,6 @@ class Pressed(NamedTuple):
     """The turns without any context."""
     planned: pl.DataFrame
     """All turns of the group, those of other conditions included."""
-
-
-class Sizes(TypedDict):
-    """How much is known of a group."""
-
-    runs: int
-    """Runs that have a turn with both stances."""
-    turns: int
-    """Turns with both."""
-    missing: int
-    """Planned turns without."""
 
 
 def pressed_rows(
@@ -195,19 +185,5 @@ def _undefined(group: pl.DataFrame, scope: Scope, reason: str) -> Estimate:
         scope=str(scope),
         clusters=0,
         reason=reason,
-        **sizes(group),
+        **turns_of(group).sizes._asdict(),
     )
-
-
-def sizes(group: pl.DataFrame) -> Sizes:
-    """Count what is known of a group.
-
-    Args:
-        group: Rows as `clustered` gives them.
-    """
-    known = group.filter(pl.col("left").is_not_nan(), pl.col("right").is_not_nan())
-    return {
-        "runs": known["_run"].n_unique(),
-        "turns": known.height,
-        "missing": group.height - known.height,
-    }

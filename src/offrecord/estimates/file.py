@@ -1,0 +1,145 @@
+"""`estimates.json`: every estimate of a study, as typed rows and as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from offrecord.estimates.arrays.plain import plain
+from offrecord.estimates.estimator import Estimator
+from offrecord.estimates.estimators import ESTIMATORS, LISTS
+from offrecord.estimates.frames.row import Row
+from offrecord.records import OffrecordError
+from offrecord.transcript.record import Record
+from offrecord.transcript.store import read_json, write_text
+
+ESTIMATES_FILE: Final = "estimates.json"
+
+F = TypeVar("F")
+Rows = Sequence[Row[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """What was asked for, and of what."""
+
+    version: str
+    """Of offrecord."""
+    by: tuple[str, ...]
+    scope: str
+    seed: int
+    runs: int
+    """Runs that ended by themselves."""
+    without_aware: bool
+    pairs_left_out: int
+    note: str
+    """Whether models met unlike partners."""
+    measured: Mapping[str, Any]
+    """Of each measure whether it was taken, and what it said."""
+    contrasts_to_come: tuple[str, ...]
+    """Declared contrasts that lack runs of a level as yet."""
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Every estimate of a study."""
+
+    head: Head
+    parts: Mapping[str, Rows]
+    """By the names of `ESTIMATORS`, grouped as asked for."""
+    views: Mapping[str, Mapping[str, Rows]]
+    """By the names of views and of their parts: what a report shows."""
+    lists: Mapping[str, Rows]
+    """What stands beside the views (`LISTS`)."""
+    keys: Mapping[str, Sequence[str]]
+    """What each view is grouped by."""
+
+    def of(self, estimator: Estimator[F]) -> Sequence[Row[F]]:
+        """The rows of an estimator, grouped as asked for."""
+        return self.parts[estimator.name]
+
+    def view(self, name: str, estimator: Estimator[F]) -> Sequence[Row[F]]:
+        """The rows of one part of a view."""
+        return self.views[name][estimator.name]
+
+    def as_dict(self) -> dict[str, Any]:
+        """What the file holds, as plain values; what is undefined is None."""
+        views = {
+            name: {"by": self.keys[name], **parts} for name, parts in self.views.items()
+        }
+        head = {one.name: getattr(self.head, one.name) for one in fields(self.head)}
+        whole: dict[str, Any] = plain(
+            {**head, **self.parts, "views": {**views, **self.lists}}
+        )
+        return whole
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Estimates:
+        """The estimates that a file holds.
+
+        Raises:
+            KeyError: If something that is declared is absent.
+            TypeError: If something is of another type.
+            AttributeError: If something is no mapping.
+        """
+        known = {one.name: one for one in ESTIMATORS}
+        beside = {one.name: one for view in LISTS for one in view.parts}
+        views = {
+            name: view for name, view in stored["views"].items() if name not in beside
+        }
+        return cls(
+            head=Head(**{one.name: stored[one.name] for one in fields(Head)}),
+            parts={name: _read(one, stored[name]) for name, one in known.items()},
+            views={
+                name: {
+                    part: _read(known[part], rows)
+                    for part, rows in view.items()
+                    if part != "by"
+                }
+                for name, view in views.items()
+            },
+            lists={
+                name: _read(one, stored["views"][name])
+                for name, one in beside.items()
+                if views
+            },
+            keys={name: view["by"] for name, view in views.items()},
+        )
+
+
+def _read(estimator: Estimator[F], stored: Sequence[Mapping[str, Any]]) -> list[Row[F]]:
+    return [estimator.read(row) for row in stored]
+
+
+def write_estimates(study: Record, estimates: Estimates) -> None:
+    """Write `estimates.json` whole: what is undefined is null.
+
+    Raises:
+        OffrecordError: If the study's folder cannot be written.
+    """
+    text = json.dumps(estimates.as_dict(), indent=1, allow_nan=False)
+    write_text(study.path / ESTIMATES_FILE, text + "\n")
+
+
+def read_estimates(path: Path) -> Estimates:
+    """The estimates that a file holds.
+
+    Raises:
+        OffrecordError: If it is not what this version writes.
+    """
+    stored = read_json(path)
+    try:
+        written = str(stored["version"])
+        if written != version("offrecord"):
+            raise TypeError(f"written by offrecord {written}")
+        return Estimates.from_dict(stored)
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        what = f"{fault} is absent" if isinstance(fault, KeyError) else str(fault)
+        raise OffrecordError(
+            f"{path}: not what this version writes ({what}); call 'offrecord estimate "
+            f"{path.parent}' again, with the options that you want"
+        ) from None
