@@ -468,7 +468,7 @@ def test_options_stand_over_the_file(tmp_path: Path) -> None:
         ("--max-divergence 10 --by turtle", "--by turtle"),
         (
             "--max-divergence 10 --by label_order",
-            "--by label_order: use any of model, partner, scenario, protocol; cells",
+            "--by label_order: use any of model, partner, scenario, protocol",
         ),
         ("--gate nowhere.yaml", "nowhere.yaml: no such file"),
         ("--gate gate.md", "gate.md: a gate is a .yaml file"),

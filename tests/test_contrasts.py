@@ -171,7 +171,7 @@ def test_the_colon_that_leaves_two_levels_splits() -> None:
     assert parse_contrast(table, "x:free:y:free:large")[1:] == (
         *("model", "x:free", "y:free:large"),
     )
-    assert parse_contrast(table, "a:b:b")[1:] == ("tone", "a:b", "b")
+    assert parse_contrast(table, "a:b:b")[1:] == ("factor_tone", "a:b", "b")
     assert parse_contrast(table, "alignment:baseline").column == "kind"
     assert parse_contrast(table, "alignment-future:baseline").column == "condition"
     for wrong in ("x:free", "baseline", "baseline:baseline", "x:free:a:b"):

@@ -296,7 +296,7 @@ def test_several_paired_channels_are_not_pooled() -> None:
     rows = estimate_table(
         pairs(pair("a"), pair("a", channel="rival", other=False)), ["kind"]
     )
-    assert {row["channel"]: row["divergent"] for row in rows} == {
+    assert {row["right_channel"]: row["divergent"] for row in rows} == {
         "off_record": 0,
         "rival": 1,
     }

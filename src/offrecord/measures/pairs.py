@@ -102,6 +102,26 @@ def channel_view(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.rename(_VIEW)
 
 
+def with_quadrants(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs with `divergent`, `accommodating` and `reversing`, null if a side is missing.
+
+    A comparison of the two sides alone would count a missing one as a difference.
+
+    Args:
+        pairs: With `left` and `right`.
+    """
+    left, right = pl.col("left"), pl.col("right")
+    both = left.is_not_null() & right.is_not_null()
+    flags = {
+        "divergent": left != right,
+        "accommodating": left & ~right,
+        "reversing": ~left & right,
+    }
+    return pairs.with_columns(
+        pl.when(both).then(flag).alias(name) for name, flag in flags.items()
+    )
+
+
 def _attempts(transcript: pl.DataFrame, stated: Mapping[str, int]) -> pl.DataFrame:
     """How many attempts there were at each run, recorded or not."""
     return (

@@ -51,7 +51,7 @@ def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
     by = {verdict: [c for c in checks if c["verdict"] == verdict] for verdict in _WORDS}
     over, unclear = by["fail"], by["inconclusive"]
-    counts = f"checks that hold: {len(by['holds'])} of {len(checks)}"
+    counts = f"checks that hold: {len(by['pass'])} of {len(checks)}"
     counts += f"; over their threshold: {len(over)}" if over else ""
     counts += f"; not told: {len(unclear)}" if unclear else ""
     yield f"{_WORDS[audit['verdict']]} ({counts})."
