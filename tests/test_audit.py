@@ -27,8 +27,7 @@ from offrecord.audit.judging import checks_of
 from offrecord.audit.review import REASONS, write_review
 from offrecord.audit.sample_size import settling
 from offrecord.cli import main
-from offrecord.estimates.arrays.missingness import Range
-from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.power import certified
 from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.estimates.frames.pressed import pressed_rows

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from offrecord.estimates.views import VIEWS
 
 from offrecord.estimates.study import Wanted, estimate_study
-from offrecord.estimates.views import VIEWS
 from offrecord.transcript.record import open_record
 from tests.docs_examples import (
     DOCS,

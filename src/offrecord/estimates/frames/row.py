@@ -39,17 +39,15 @@ class Figure(NamedTuple):
 
 
 def _declared(figures: Any) -> Mapping[str, Figure]:  # noqa: ANN401
-    inner, own = dict[str, Figure](), dict[str, Figure]()
+    found, own = dict[str, Figure](), dict[str, Figure]()
     for name, kind in _fields(figures).items():
         plain, prefix = _unmarked(name, kind)
-        if _is_named_tuple(plain):
-            inner |= {
-                prefix + flat: Figure((name, *one.path), one.kind)
-                for flat, one in declared(plain).items()
-            }
-        else:
-            own[name] = Figure((name,), kind)
-    return {**inner, **own}
+        if not _is_named_tuple(plain):
+            found[name] = own[name] = Figure((name,), kind)
+            continue
+        for flat, one in declared(plain).items():
+            found[prefix + flat] = Figure((name, *one.path), one.kind)
+    return found | own  # where both have a reason, the row's own
 
 
 declared: Callable[[Any], Mapping[str, Figure]] = cache(_declared)
