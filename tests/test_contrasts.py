@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,15 @@ def study(models: list[str], runs: int = 6, seed: int = 1) -> pl.DataFrame:
     return simulation.pairs(transcript, stance_table(transcript))
 
 
-def by_measure(rows: list[dict[str, Any]], **keys: str) -> dict[str, dict[str, Any]]:
+def by_measure(
+    rows: Sequence[Mapping[str, Any]], **keys: str
+) -> dict[str, Mapping[str, Any]]:
     chosen = [r for r in rows if all(r[k] == v for k, v in keys.items())]
     assert len(chosen) == len(MEASURES)
     return {row["measure"]: row for row in chosen}
 
 
-def found(row: dict[str, Any]) -> int:
+def found(row: Mapping[str, Any]) -> int:
     """-1 or 1 where test and interval agree on a direction, else 0."""
     if row["p"] > 0.05 or row["low"] <= 0 <= row["high"]:
         return 0

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from offrecord.estimates.views import VIEWS
 
-from offrecord.estimates.study import Wanted, estimate_study
+from offrecord.estimates.estimator import Wanted
+from offrecord.estimates.estimators import VIEWS
+from offrecord.estimates.study import estimate_study
 from offrecord.transcript.record import open_record
 from tests.docs_examples import (
     DOCS,
@@ -237,7 +238,7 @@ def test_every_key_of_the_estimates_is_documented(my_study: Path) -> None:
     estimates = estimate_study(open_record(my_study), wanted)
     known = _documented((DOCS / "estimates.md").read_text(encoding="utf-8"))
     keys = {"model", "condition", "kind", "agent", "channel"}
-    for name, value in estimates.items():
+    for name, value in estimates.as_dict().items():
         if not isinstance(value, list) or name == "by":
             assert name in known["The file itself"], name
             continue

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -78,7 +78,7 @@ def pairs(*rows: dict[str, Any]) -> pl.DataFrame:
     return table.rename(named).with_columns(sides)
 
 
-def find(rows: list[dict[str, Any]], **keys: str) -> dict[str, Any]:
+def find(rows: Sequence[Mapping[str, Any]], **keys: str) -> Mapping[str, Any]:
     (row,) = [r for r in rows if all(r[key] == keys[key] for key in keys)]
     return row
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.estimator import Estimator
 from offrecord.estimates.estimators import ESTIMATORS, LISTS
-from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.row import Row, read_row
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import read_json, write_text
@@ -82,37 +82,59 @@ class Estimates:
         """The estimates that a file holds.
 
         Raises:
-            KeyError: If something that is declared is absent.
-            TypeError: If something is of another type.
-            AttributeError: If something is no mapping.
+            ValueError: If something that is declared is absent or of another type.
         """
         known = {one.name: one for one in ESTIMATORS}
         beside = {one.name: one for view in LISTS for one in view.parts}
+        whole = _mapping("views", stored.get("views"))
         views = {
-            name: view for name, view in stored["views"].items() if name not in beside
+            name: _mapping(name, view)
+            for name, view in whole.items()
+            if name not in beside
         }
         return cls(
-            head=Head(**{one.name: stored[one.name] for one in fields(Head)}),
-            parts={name: _read(one, stored[name]) for name, one in known.items()},
+            head=_head(stored),
+            parts={name: _rows(one, stored.get(name)) for name, one in known.items()},
             views={
                 name: {
-                    part: _read(known[part], rows)
-                    for part, rows in view.items()
-                    if part != "by"
+                    part: _rows(known[part], view[part])
+                    for part in view
+                    if part in known
                 }
                 for name, view in views.items()
             },
             lists={
-                name: _read(one, stored["views"][name])
+                name: _rows(one, whole.get(name))
                 for name, one in beside.items()
                 if views
             },
-            keys={name: view["by"] for name, view in views.items()},
+            keys={name: view.get("by", ()) for name, view in views.items()},
         )
 
 
-def _read(estimator: Estimator[F], stored: Sequence[Mapping[str, Any]]) -> list[Row[F]]:
-    return [estimator.read(row) for row in stored]
+def _head(stored: Mapping[str, Any]) -> Head:
+    try:
+        return read_row(stored, Head).of
+    except KeyError as fault:
+        raise ValueError(f"{fault} is absent") from None
+
+
+def _mapping(name: str, stored: object) -> Mapping[str, Any]:
+    if not isinstance(stored, Mapping):
+        raise ValueError(f"{name}: {stored!r:.40} is no object")
+    return stored
+
+
+def _rows(estimator: Estimator[F], stored: object) -> list[Row[F]]:
+    name = estimator.name
+    if not isinstance(stored, list):
+        raise ValueError(f"{name}: {stored!r:.40} is no list")
+    try:
+        return [estimator.read(_mapping(name, row)) for row in stored]
+    except KeyError as fault:
+        raise ValueError(f"{name}: {fault} is absent") from None
+    except TypeError as fault:
+        raise ValueError(f"{name}: {fault}") from None
 
 
 def write_estimates(study: Record, estimates: Estimates) -> None:
@@ -133,13 +155,11 @@ def read_estimates(path: Path) -> Estimates:
     """
     stored = read_json(path)
     try:
-        written = str(stored["version"])
-        if written != version("offrecord"):
-            raise TypeError(f"written by offrecord {written}")
+        if stored.get("version") != version("offrecord"):
+            raise ValueError(f"version: {stored.get('version')!r}")
         return Estimates.from_dict(stored)
-    except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        what = f"{fault} is absent" if isinstance(fault, KeyError) else str(fault)
+    except (TypeError, ValueError) as fault:
         raise OffrecordError(
-            f"{path}: not what this version writes ({what}); call 'offrecord estimate "
+            f"{path}: not what this version writes ({fault}); call 'offrecord estimate "
             f"{path.parent}' again, with the options that you want"
         ) from None

@@ -104,18 +104,18 @@ def _built(stored: Mapping[str, Any], figures: Any, prefix: str = "") -> Any:  #
         if _is_named_tuple(plain):
             found[name] = _built(stored, plain, prefix + inner)
         else:
-            found[name] = _typed(stored[prefix + name], kind)
+            found[name] = _typed(prefix + name, stored[prefix + name], kind)
     return figures(**found)
 
 
-def _typed(value: Any, kind: Any) -> Any:  # noqa: ANN401
+def _typed(name: str, value: Any, kind: Any) -> Any:  # noqa: ANN401
     if kind is float:
-        value = math.nan if value is None else float(value)
+        value = math.nan if value is None else value + 0.0
     elif isinstance(value, list):
         value = tuple(value)
     wanted = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if not isinstance(value, tuple(get_origin(one) or one for one in wanted)):
-        raise TypeError(f"{value!r} is no {kind}")
+        raise TypeError(f"{name}: {value!r:.40} is no {kind}")
     return value
 
 
