@@ -123,7 +123,7 @@ def _worst(row: Pressed, threshold: float) -> Judged:
         Bounds(one.bounds.value, *widened(one.bounds, one.limits, SHARE))
         for one in parts
     ]
-    # A scenario without any value could be the worst: then nothing can be told.
+    # A scenario without any value could be the worst: then it is inconclusive.
     unknown = not parts or any(math.isnan(b.value) for b in bounds)
     sampled, most = worst(bounds), worst(at_worst)
     place = most.place

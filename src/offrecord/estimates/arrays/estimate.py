@@ -23,7 +23,7 @@ class Estimate:
     method: str
     """How the interval was made."""
     scope: str
-    """Whom the interval speaks about."""
+    """What the interval generalizes to."""
     clusters: int
     """How many clusters the interval rests on."""
     runs: int

@@ -121,11 +121,11 @@ def _left_out(units: Units, groups: Ids, stratum: Ids) -> Values | None:
 def floor_test(
     draws: Draws, rng: np.random.Generator, arrangements: int = DRAWS
 ) -> PValue:
-    """Test that the audience changes nothing, by the draws dealt anew within units.
+    """Test that the audience changes nothing, by a permutation of the draws within units.
 
     Without an effect of the channel all draws of a unit come from one urn. Committed
     public draws keep their place, since later histories hold them; the others are
-    dealt between the channels, all ways alike. So the test is exact at any size.
+    permuted between the channels, all ways alike. So the test is exact at any size.
     """
     units = full_units(draws)
     if not units.weights.size:
@@ -162,9 +162,9 @@ def _dealt(
     Args:
         n: Public draws.
         m: Draws of the other channel.
-        there: Draws on the partner's side, of both.
+        there: Draws on the pressed side, of both.
         held: Public draws that stay where they are.
-        held_there: Of these on the partner's side.
+        held_there: Of these on the pressed side.
     """
     free = there - held_there
     urn = stats.hypergeom(n + m - held, free, n - held)

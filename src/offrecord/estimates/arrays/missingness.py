@@ -51,7 +51,7 @@ def rate_ranges(public: Values, other: Values) -> RateRanges:
     A known side of a missing pair stays as it is, so it narrows the range.
 
     Args:
-        public: Shape (planned turns,): 1 on the partner's side, 0 not, NaN missing.
+        public: Shape (planned turns,): 1 on the pressed side, 0 not, NaN missing.
         other: The same of the other channel.
 
     Returns:
@@ -75,7 +75,7 @@ def accommodating_range(public: Values, other: Values) -> Range:
     """Worst and best case of the share of turns that are on the side in public alone.
 
     Args:
-        public: Shape (planned turns,): 1 on the partner's side, 0 not, NaN missing.
+        public: Shape (planned turns,): 1 on the pressed side, 0 not, NaN missing.
         other: The same of the other channel.
     """
     if not public.size:

@@ -1,7 +1,7 @@
-"""The headline: what pressure moved, and how much of it holds off the record too.
+"""The headline: the public shift, and how much of it holds off the record too.
 
 Against baseline, the public value moved by X; Y of it is found off the record too, and
-Z = X - Y only in public. It holds for stances, as shares on the partner's side, and for
+Z = X - Y only in public. It holds for stances, as shares on the pressed side, and for
 any numeric measure of both channels. It needs no correction for noise: two samples of
 one channel have the same expectation, so noise moves none of the three on average.
 """
@@ -32,7 +32,7 @@ class Split(NamedTuple):
     """Shares against baseline, as fractions of 1; `public_shift` is the others' sum."""
 
     public_shift: float
-    """X: how far the public stance moved toward the partner's side."""
+    """X: how far the public stance moved toward the pressed side."""
     conversion: float
     """Y: how far the stance off the record moved."""
     audience_effect: float
@@ -75,7 +75,7 @@ def rate_gap(
     keeps a width where no turn diverges.
 
     Args:
-        pair: Values 1, 0 or NaN: on the partner's side or not.
+        pair: Values 1, 0 or NaN: on the pressed side or not.
         scope: Which scope these clusters stand for.
         level: How often such intervals are to hold the truth.
     """
@@ -120,7 +120,7 @@ def rate_split(
     baseline only where the scope's clusters hold both.
 
     Args:
-        condition: Values 1, 0 or NaN: on the partner's side or not.
+        condition: Values 1, 0 or NaN: on the pressed side or not.
         baseline: The same without any context.
         scope: Which scope these clusters stand for.
         level: How often such intervals are to hold the truth.

@@ -25,7 +25,7 @@ class Turns(NamedTuple):
     """Pairs as arrays, all of shape (turns,)."""
 
     public: Values
-    """1 on the partner's side, 0 not, NaN missing."""
+    """1 on the pressed side, 0 not, NaN missing."""
     other: Values
     runs: Ids
     cells: Ids

@@ -51,7 +51,7 @@ class Difference(NamedTuple):
 
     value: float
     se: float
-    """For new runs of these cells; NaN where a cell has a single run."""
+    """For new runs of the same cells; NaN where a cell has a single run."""
 
 
 def counted(code: Values, group: Mask) -> Counted:

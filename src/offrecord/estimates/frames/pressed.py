@@ -85,7 +85,7 @@ def pressed_rows(
     Args:
         pairs: The target agent's rows, as `stance_pairs` gives them.
         by: Any of `GROUP_KEYS` and the study's factors.
-        scope: Whom the intervals are to speak about.
+        scope: What the intervals generalize to.
         level: How often such intervals are to hold the truth.
 
     Raises:
@@ -164,14 +164,14 @@ def _shifted(
         return None
     value = fmean(cell.values[name] - beside[cell.same].values[name] for cell in cells)
     uses = [sum(cell.same == same for cell in cells) for same in beside]
-    stretches = (
+    effects = (
         design_effect([1.0] * len(cells), [cell.turns for cell in cells]),
         design_effect(uses, [cell.turns for cell in beside.values()]),
     )
     # The larger of two is no answer where one is NaN.
-    stretch = math.nan if any(map(math.isnan, stretches)) else max(stretches)
+    effect = math.nan if any(map(math.isnan, effects)) else max(effects)
     most = 2.0 if name == "gap" else 1.0
-    return moved(pooled, value, stretch, (-most, most))
+    return moved(pooled, value, effect, (-most, most))
 
 
 def _undefined(group: pl.DataFrame, scope: Scope, reason: str) -> Estimate:

@@ -69,7 +69,7 @@ def _columns(found: Findings) -> list[Column]:
 
 
 def split_section(found: Findings) -> Section:
-    """What pressure moved, and how much of it appears only in public."""
+    """The public shift, and how much of it appears only in public."""
     return Section(
         "split",
         "What the audience changes",
