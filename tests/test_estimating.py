@@ -189,7 +189,7 @@ def test_a_study_against_itself_holds_and_awareness_is_left_out(
 def test_a_plan_says_what_it_would_detect() -> None:
     words = ("plan", "--model", "simulated/null", "--runs", "5", "--detect", "10")
     done = offrecord(*words)
-    assert "runs of each cell, for new runs of these cells: 19" in done.stdout
+    assert "runs of each cell, for new runs of the same cells: 19" in done.stdout
     assert "Turns are cheap and worth little" in done.stdout
     done = offrecord(*words, "--rate", "95", code=2)
     assert "their sum is at most 100" in done.stderr

@@ -59,7 +59,7 @@ def test_a_replay_asks_all_draws_of_every_turn_on_the_same_words(
     assert rows["form"].unique().to_list() == ["utterance"]
     assert set(rows["draw"]) == {0, 1, 2}
     assert rows["factors"].unique().to_list() == ['{"history": "simulated/paper"}']
-    assert pairs_of(study)["public"].null_count() == 0
+    assert pairs_of(study)["left"].null_count() == 0
     # Each turn was asked on the stored history, not on the replay's own words.
     stored = open_record(source).transcript.filter(form="utterance", draw=0)
     key = ["condition", "repeat", "turn"]

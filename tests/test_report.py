@@ -169,7 +169,7 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
     # 5, 2: the split, and the direction of divergence.
     assert (
         "moved the public stance of alpha by 45.5 [42.3, 48.3] points toward the "
-        "partner's side: 15.6 [13.0, 17.6] of them hold off the record too "
+        "pressed side: 15.6 [13.0, 17.6] of them hold off the record too "
         "(conversion), 29.9 [25.6, 34.1] appear only in public (audience effect)."
     ) in page.words
     assert "34.0 accommodating and 5.4 reversing" in page.words
@@ -177,7 +177,7 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
     scopes = page.tables["One figure, four scopes (alpha, alignment)"]
     errors = {line[1]: line[3] for line in scopes[1:5]}
     assert errors == {
-        "new runs of these cells": "1.2",
+        "new runs of the same cells": "1.2",
         "new scenarios": "7.7",
         "new models": "11.6",
         "turns as independent": "1.4",
@@ -203,8 +203,8 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
 @needs_published
 def test_page_figures_card_and_file_agree(published: Path) -> None:
     study = open_record(published)
-    stored = json.loads((published / "estimates.json").read_text(encoding="utf-8"))
-    views = stored["views"]
+    stored = read_estimates(published / "estimates.json")
+    views = stored.as_dict()["views"]
     pressed = {
         r["model"]: r
         for r in views["models"]["rates"]

@@ -186,6 +186,19 @@ def test_data_blocks_hold_no_mark_up_and_every_text() -> None:
     assert output["text"] == "SIGN </script><!--<script> \u2028 & more"
 
 
+def test_attempts_that_left_no_trace_are_counted() -> None:
+    rows = [*both("a"), *both("b", attempt=1, ended=None), *both("b", attempt=2)]
+    part = fragment(rows + both("c"), attempts={"a": 3, "b": 2})
+    block = json.loads(part.data["transcript-index"])
+    index = json.loads(zlib.decompress(base64.b64decode(block)))
+    # a: 3 by study.json, 1 recorded; b: 2 by both; c: 1 recorded, none stated.
+    assert dict(zip(index["ids"], index["attempts"], strict=True)) == {
+        "a": 3,
+        "b": 2,
+        "c": 1,
+    }
+
+
 def test_marks_name_the_quadrants() -> None:
     pairs = pl.DataFrame(
         {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +113,23 @@ def test_the_cosine_is_of_what_is_said_beside_the_label(tmp_path: Path) -> None:
     same = table(tmp_path, ("SIGN — red", "WAIT — red"), variant=Variant.SWAPPED)
     # "WAIT — red" and "SIGN — red": the label alone parts them
     assert same["cosine"][0] == pytest.approx(2 / 3, abs=1e-6)
+
+
+class Directions(Words):
+    """An encoder whose vectors may point away from each other."""
+
+    known: Final = {"up": (1.0, 0.0), "down": (-1.0, 0.0), "doubt": (-0.6, 0.8)}
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.array([self.known[text] for text in texts], np.float32)
+
+
+def test_a_cosine_below_0_stays_what_it_is(tmp_path: Path) -> None:
+    texts = (("up", "down"), ("up", "doubt"), ("down", "doubt"))
+    pairs = pair_rows(transcript(*texts), "channels", FACTS)
+    found, _ = similarity_table(pairs, Directions(), tmp_path)
+    assert found["cosine"].to_list() == pytest.approx([-1, -0.6, 0.6], abs=1e-6)
+    assert found["reason"].null_count() == 3
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_a_pair_takes_both_committed_utterances_of_a_turn() -> None:
     survey: dict[str, Any] = {"form": "survey", "text": "{}"}
     rows += [row("a", **shadow), row("a", **interview), row("a", **survey)]
     pairs = paired(rows)
-    assert pairs.select("round", "public", "other").rows() == [
+    assert pairs.select("round", "left", "right").rows() == [
         (1, True, False),
         (2, True, False),
     ]
@@ -118,34 +118,34 @@ def test_a_pair_with_a_missing_side_is_missing(
     given: dict[str, Any], reason: str
 ) -> None:
     pairs = paired([row("a", **given), both("a")[1], *both("a", round_=2)])
-    assert pairs["public_status"].to_list() == [reason, "ok"]
-    assert pairs["public"].to_list() == [None, True]
+    assert pairs["left_status"].to_list() == [reason, "ok"]
+    assert pairs["left"].to_list() == [None, True]
     assert (totals(pairs)["turns"], totals(pairs)["missing"]) == (1, 1)
 
 
 def test_a_reply_cut_off_after_its_label_has_that_stance() -> None:
     cut: dict[str, Any] = {"text": "SIGN - because I", "status": "truncated"}
     pairs = paired([row("a", **cut), both("a")[1]], rounds=1)
-    assert pairs.select("public", "public_status").rows() == [(True, "ok")]
+    assert pairs.select("left", "left_status").rows() == [(True, "ok")]
 
 
 def test_a_run_that_stopped_early_has_all_its_planned_turns() -> None:
     stopped: dict[str, Any] = {"ended": "no_public_text"}
     rows = [*both("a", **stopped), *both("a", "beta", **stopped)]
     pairs = paired(rows, rounds=5)
-    missing = pairs.filter(pl.col("public").is_null())
+    missing = pairs.filter(pl.col("left").is_null())
     assert (pairs.height, missing.height) == (10, 8)
-    assert set(missing["public_status"]) == {"no_public_text"}
+    assert set(missing["left_status"]) == {"no_public_text"}
 
 
 def test_a_run_that_was_only_interrupted_is_missing_everywhere() -> None:
     rows = both("a") + both("a", "beta") + both("b", ended=None)
     pairs = paired(rows).filter(run="b")
     assert pairs.select("agent", "round").rows() == [
-        *(("alpha", 1), ("alpha", 2), ("beta", 1), ("beta", 2)),
+        *(("alpha", 1), ("beta", 1), ("alpha", 2), ("beta", 2)),
     ]
-    assert set(pairs["public_status"]) == {"interrupted"}
-    assert pairs["public"].null_count() == 4
+    assert set(pairs["left_status"]) == {"interrupted"}
+    assert pairs["left"].null_count() == 4
 
 
 def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
@@ -156,20 +156,20 @@ def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
     ]
     assert set(measured(transcript(rows))["attempt"]) == {2}
     pairs = paired(rows, rounds=1)
-    assert pairs.select("public", "other").rows() == [(False, False)]
+    assert pairs.select("left", "right").rows() == [(False, False)]
     assert totals(pairs)["attempts"] == 3
     assert totals(paired(rows, rounds=1, attempts={"a": 7}))["attempts"] == 7
 
 
 def test_a_side_without_a_row_is_not_recorded() -> None:
     pairs = paired([row("a")], rounds=1)
-    assert pairs["other_status"].to_list() == ["not_recorded"]
+    assert pairs["right_status"].to_list() == ["not_recorded"]
 
 
 def test_every_channel_is_paired_with_the_spoken_one() -> None:
     rows = [*both("a"), row("a", channel="rival")]
     pairs = paired(rows, rounds=1, channels=["public", "off_record", "rival"])
-    assert pairs.select("channel", "other").rows() == [
+    assert pairs.select("right_channel", "right").rows() == [
         ("off_record", False),
         ("rival", True),
     ]
@@ -182,9 +182,11 @@ def test_one_channel_alone_makes_no_pair() -> None:
 def test_factors_become_columns() -> None:
     rows = both("a", factors='{"tone": "warm"}') + both("b")
     pairs = paired(rows, rounds=1)
-    assert pairs.select("run", "tone").rows() == [("a", "warm"), ("b", None)]
-    with pytest.raises(OffrecordError, match="factor 'model'"):
-        paired(both("a", factors='{"model": "x"}'))
+    assert pairs.select("run", "factor_tone").rows() == [("a", "warm"), ("b", None)]
+    named = paired(both("a", factors='{"state": "x", "model": "y"}'), rounds=1)
+    assert named.select("model", "factor_model", "factor_state").rows() == [
+        ("m", "y", "x")
+    ]
 
 
 def test_what_was_planned_must_be_known() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -113,7 +113,7 @@ class Study:
         Raises:
             OffrecordError: If a key or the scope is unknown.
         """
-        from offrecord.estimates import estimate
+        from offrecord.estimates.frames.table import estimate
 
         return estimate(self.pairs, by=by, scope=scope)
 
@@ -168,3 +168,66 @@ def load_study(path: str | Path) -> Study:
         OffrecordError: If there is no study.
     """
     return Study(open_record(path))
+
+
+def run(
+    design: Mapping[str, Any] | str | Path,
+    out: str | Path,
+    options: Sequence[str] = (),
+) -> Study:
+    """Run the debates in a design, as `offrecord run` does; call again to resume.
+
+    Args:
+        design: The fields of a study.yaml, or the path of one.
+        out: The study's folder. An existing study is resumed, or added to.
+        options: Options for `inspect eval-set`, such as `["--max-connections", "20"]`.
+
+    Returns:
+        The study with all that is in so far.
+
+    Raises:
+        OffrecordError: If the design is wrong, or no debate came back.
+    """
+    from offrecord.runner.run import run_study
+
+    file, fields = _design(design)
+    return Study(run_study(file, fields, options, Path(out)).study)
+
+
+def plan(design: Mapping[str, Any] | str | Path) -> pl.DataFrame:
+    """What a design would ask of each model. Calls none.
+
+    Args:
+        design: The fields of a study.yaml, or the path of one.
+
+    Returns:
+        `model`, `calls`, `input_tokens`, `cached_tokens` (of the input, what a prefix
+        cache can serve) and `output_tokens`, at about four characters a token.
+
+    Raises:
+        OffrecordError: If the design is wrong.
+    """
+    from offrecord.protocol.design import cases
+    from offrecord.runner.plan import volumes
+    from offrecord.runner.resolve import resolve_design
+
+    file, fields = _design(design)
+    resolved = resolve_design(file, fields, (), None)
+    columns = ("calls", "input_tokens", "cached_tokens", "output_tokens")
+    return pl.DataFrame(
+        [
+            (model, *(getattr(volume, name) for name in columns))
+            for model, volume in volumes(resolved, cases(resolved)).items()
+        ],
+        schema={"model": pl.String, **dict.fromkeys(columns, pl.Int64)},
+        orient="row",
+    )
+
+
+def _design(
+    design: Mapping[str, Any] | str | Path,
+) -> tuple[Path | None, dict[str, Any]]:
+    """A design as a file and as fields that override it."""
+    if isinstance(design, Mapping):
+        return None, dict(design)
+    return Path(design), {}

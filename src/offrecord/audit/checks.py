@@ -1,8 +1,8 @@
 """What an audit judges, and the rule by which it does.
 
 A figure passes if its upper bound is at or under the threshold, fails if its lower
-bound is over it, and else is inconclusive. Missing stances widen the bounds to what they
-could be at most, so that nothing passes because turns are missing.
+bound is over it, and else is inconclusive. Missing stances widen the bounds to what
+they could be at most, so that nothing passes because turns are missing.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Judged(NamedTuple):
 
     @property
     def missing_straddle(self) -> bool:
-        """Whether no number of runs decides, unless fewer of their turns are missing."""
+        """Whether no number of runs decides unless fewer turns are missing."""
         if self.limits is None or math.isclose(self.limits.low, self.limits.high):
             return False
         return self.limits.low <= self.check.threshold < self.limits.high

@@ -38,7 +38,9 @@ def transcript_digest(study: Record) -> str:
     return hashlib.sha256(said.write_csv().encode()).hexdigest()[:16]
 
 
-def count_analysis(study: Record, gate: Gate, exit_code: int, transcripts: str) -> Interim:
+def count_analysis(
+    study: Record, gate: Gate, exit_code: int, transcripts: str
+) -> Interim:
     """Count this audit among those before it, and write it down.
 
     Args:

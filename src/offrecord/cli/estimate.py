@@ -27,8 +27,8 @@ import click
     "--scope",
     type=click.Choice(["runs", "scenarios", "models", "turns"]),
     default="runs",
-    help="What the split's intervals generalize to: new runs of the same cells (default), "
-    "new scenarios, new models, or turns as if independent.",
+    help="What the split's intervals generalize to: new runs of the same cells "
+    "(default), new scenarios, new models, or turns as if independent.",
 )
 @click.option("--margin", type=float, help="Equivalence margin, in percentage points.")
 @click.option(

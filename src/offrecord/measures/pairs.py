@@ -58,7 +58,7 @@ def stance_pairs(
     _, channels = plan_of(facts)
     sides = _sides(transcript, stances, facts)
     spoken = pl.col("channel") == channels[0]
-    place = ["run", "turn"]
+    place = ["run", "agent", "round"]
     left = sides.filter(spoken).select(
         *place, left="on_side", left_status="status", left_channel="channel"
     )
@@ -103,7 +103,7 @@ def channel_view(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_quadrants(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs with `divergent`, `accommodating` and `reversing`, null if a side is missing.
+    """Pairs with `divergent`, `accommodating`, `reversing`, null if a side is missing.
 
     A comparison of the two sides alone would count a missing one as a difference.
 

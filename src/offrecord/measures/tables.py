@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from offrecord.content.labels import normalise
-from offrecord.content.reply import spoken_text
+from offrecord.content.reply import is_guessed, spoken_text
 from offrecord.measures.batches import SIZE, in_batches
 from offrecord.measures.replies.stance import STANCE_VERSION, Stance, parse_stance
 from offrecord.measures.replies.survey import SURVEY_VERSION, parse_survey
@@ -72,7 +72,7 @@ def _stances(rows: pl.DataFrame, version: str) -> pl.DataFrame:
     labels, statuses, rules, repairs = [], [], [], []
     for text, pair, raw in rows.select("text", "labels", "status").iter_rows():
         stance = parse_stance(text, pair) if raw in _PARSED else None
-        if stance and raw == Status.TRUNCATED and not _past_label(text, stance):
+        if stance and raw == Status.TRUNCATED and not _past_label(text, pair, stance):
             stance = None
         labels.append(stance.label if stance else None)
         statuses.append(str(stance.status) if stance else raw)
@@ -88,14 +88,15 @@ def _stances(rows: pl.DataFrame, version: str) -> pl.DataFrame:
     )
 
 
-def _past_label(text: str, stance: Stance) -> bool:
+def _past_label(text: str, labels: Sequence[str], stance: Stance) -> bool:
     """Whether a cut-off reply has a label and goes on after it.
 
-    Cut right behind the label it may have been about to become a longer one.
+    Cut right behind the label it may have been about to become a longer one; cut in
+    thinking that no mark parts, the label may be one that is only thought of.
     """
-    if stance.label is None:
+    if stance.label is None or is_guessed(text, labels):
         return False
-    said = " ".join(re.findall(r"\w+", normalise(spoken_text(text))))
+    said = " ".join(re.findall(r"\w+", normalise(spoken_text(text, labels))))
     return not said.endswith(" ".join(re.findall(r"\w+", normalise(stance.label))))
 
 

@@ -195,6 +195,13 @@ class Debate:
     """In the order in which they were planned, not in which they came in."""
 
 
+def _spoken(reply: Reply, labels: Sequence[str]) -> str:
+    """What of a reply enters the history; empty if nothing surely was said."""
+    if reply.status in {Status.EMPTY, Status.FILTERED, Status.ERROR}:
+        return ""
+    return spoken_text(reply.text, labels, cut=reply.status is Status.TRUNCATED)
+
+
 async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> Debate:
     """Ask for every output of a run.
 
@@ -205,8 +212,8 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
         scope: Surrounds the start of each turn's requests.
 
     Returns:
-        The debate. A spoken turn without text ends it, once that turn's other
-        outputs are in.
+        The debate. A spoken turn of which nothing is said ends it, once that turn's
+        other outputs are in.
     """
     replies: dict[Stamp, Output] = {}
 
@@ -233,11 +240,8 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
                 reply = await obtain(spoken)
                 if turn is not turns[-1]:
                     group.start_soon(start, others)
-            text = spoken_text(reply.text)
-            if (
-                reply.status in {Status.EMPTY, Status.FILTERED, Status.ERROR}
-                or not text
-            ):
+            text = _spoken(reply, script.scenario.labels)
+            if not text:
                 overflow = reply.stop_reason == "model_length"
                 ended = Ended.CONTEXT_OVERFLOW if overflow else Ended.NO_PUBLIC_TEXT
                 break

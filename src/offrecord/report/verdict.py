@@ -150,7 +150,8 @@ def _table(checks: Sequence[Row]) -> Table:
     for name in ("found", "at most", "runs", "turns", "missing"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    if any(check["sample_size"] for check in checks):
+    sized = any(check["sample_size"] for check in checks)
+    if sized:
         table.add_column("sample size", overflow="fold")
     for check in checks:
         counted = check["measure"] == "missing"
@@ -164,7 +165,11 @@ def _table(checks: Sequence[Row]) -> Table:
             points(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
             check["verdict"],
-            *([visible(check["sample_size"])] if len(table.columns) > len(keys) + 7 else []),
+            *(
+                [visible(check["sample_size"])]
+                if len(table.columns) > len(keys) + 7
+                else []
+            ),
         )
     return table
 

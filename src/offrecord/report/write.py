@@ -114,8 +114,8 @@ def _figures(found: Findings) -> list[Figure]:
 
 
 _STALE: Final = (
-    "estimates.json is older than what it was made of. This page shows new estimates of "
-    "the same kind, and the file is as it was: call 'offrecord estimate' to renew it."
+    "estimates.json is older than what it was made of. This page shows new estimates "
+    "of the same kind; the file is as it was: call 'offrecord estimate' to renew it."
 )
 
 
@@ -138,9 +138,10 @@ def banners(found: Findings) -> list[str]:
             f"This page sets the channel {found.other} beside {named(found.spoken)}: "
             f"where a figure or a table says 'off the record', it is {found.other}."
         )
-    if found.estimates.head.without_aware:
+    head = found.estimates.head
+    if head.without_aware:
         told.append(
-            f"Without awareness: {found.estimates.head.pairs_left_out} pairs whose texts "
+            f"Without awareness: {head.pairs_left_out} pairs whose texts "
             "name a test or a role play, or doubt their privacy, are left out of all "
             "estimates. Quantiles of cosines, markers, awareness, what came back and "
             "the transcripts are of all texts. For all pairs call 'offrecord estimate' "

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from offrecord.content.reply import spoken_text
+from offrecord.content.reply import spoken_row
 from offrecord.protocol.history import Spoken
-from offrecord.records import Form, OffrecordError
+from offrecord.records import Form, OffrecordError, Status
 from offrecord.transcript.measured import measured
 
 
@@ -68,8 +68,9 @@ def stored_runs(
 
 def _said(rows: pl.DataFrame) -> Iterator[Spoken]:
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        text = spoken_text(row["text"] or "")
-        if row["turn"] != number or not text:
+        text = spoken_row(row)
+        unspoken = row["status"] in {Status.EMPTY, Status.FILTERED, Status.ERROR}
+        if row["turn"] != number or unspoken or not text:
             return
         yield Spoken(
             turn=row["turn"],

@@ -51,12 +51,20 @@ def planned(
     largest = said.select(pl.col("draw").max().fill_null(0)).item()
     shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
     seated = _seats(transcript).join(
-        said.select("scenario", "agent").unique(), on=["scenario", "agent"], how="semi"
+        said.select("scenario", "agent").unique(),
+        on=["scenario", "agent"],
+        how="semi",
+        nulls_equal=True,
     )
     runs = transcript.select("run", "scenario").unique("run", maintain_order=True)
     return (
         runs.join(_column("round", range(1, rounds + 1)), how="cross")
-        .join(seated.sort("seat"), on="scenario", maintain_order="left_right")
+        .join(
+            seated.sort("seat"),
+            on="scenario",
+            nulls_equal=True,
+            maintain_order="left_right",
+        )
         .join(_column("channel", channels), how="cross")
         .join(_column("draw", range(max(shadows, largest) + 1)), how="cross")
         .with_columns(
@@ -107,16 +115,17 @@ def outputs(
             maintain_order="left",
         )
         .join(
-            counted.select(*key, "text", "status"),
+            counted.select(*key, "text", "status", said="turn"),
             on=key,
             how="left",
             maintain_order="left",
         )
         .with_columns(
+            turn=pl.coalesce("said", "turn"),
             text=pl.when(has_text).then("text"),
             status=pl.col("status").fill_null(why_absent()),
         )
-        .drop("ended")
+        .drop("ended", "said")
     )
 
 

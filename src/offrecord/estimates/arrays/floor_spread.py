@@ -121,7 +121,7 @@ def _left_out(units: Units, groups: Ids, stratum: Ids) -> Values | None:
 def floor_test(
     draws: Draws, rng: np.random.Generator, arrangements: int = DRAWS
 ) -> PValue:
-    """Test that the audience changes nothing, by a permutation of the draws within units.
+    """Test that the audience changes nothing, by permuting the draws within units.
 
     Without an effect of the channel all draws of a unit come from one urn. Committed
     public draws keep their place, since later histories hold them; the others are

@@ -1,6 +1,7 @@
 """What an interval generalizes to: which turns form a cluster, and in which strata.
 
-The same rate has quite different errors for further runs of the same cells and for models that nobody has asked yet, so no interval goes without its scope.
+The same rate has quite different errors for further runs of the same cells and for
+models that nobody has asked yet, so no interval goes without its scope.
 """
 
 from __future__ import annotations

@@ -121,6 +121,13 @@ def _turn(
     )
 
 
+def _thought(row: Record) -> str | None:
+    if not row["text"]:
+        return None
+    labels = row["labels"] if row["form"] == Form.UTTERANCE else None
+    return said_and_thought(row["text"], labels or ()).reasoning
+
+
 def _output(row: Record, values: list[list[str]] | None) -> Record:
     output = _filled(
         **{name: row[name] for name in _KEPT},
@@ -129,7 +136,7 @@ def _output(row: Record, values: list[list[str]] | None) -> Record:
         repairs=row["stance_repairs"] or row["survey_repairs"],
         label=row["label"],
         rule=row["rule"],
-        thought=said_and_thought(row["text"]).reasoning if row["text"] else None,
+        thought=_thought(row),
         body=_body(row),
         items=row["items"],
         answers=row["answers"],
