@@ -13,6 +13,7 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
+import offrecord
 from offrecord.estimates.arrays.rates import (
     Ids,
     Values,
@@ -330,3 +331,35 @@ def test_json_has_null_for_what_is_undefined() -> None:
         *("divergence", "se", "se_naive", "ci_low", "ci_high"),
     ]
     assert (read["turns"], read["missing"], read["divergent"]) == (0, 1, 0)
+
+
+def test_a_frame_of_pairs_is_estimated_as_a_long_frame() -> None:
+    study = pairs(
+        *(pair(f"{i}", public=False, other=False) for i in range(3)),
+        *(
+            pair(f"{i}x", condition="alignment-future", kind="alignment", other=i > 0)
+            for i in range(3)
+        ),
+        pair("lost", condition="alignment-future", kind="alignment", public=None),
+    )
+    found = offrecord.estimate(study, by=["kind"])
+    assert found.columns == [
+        *("kind", "agent", "quantity", "value", "low", "high", "se"),
+        *("runs", "turns", "missing", "reason", "scope"),
+    ]
+    named = {(row["kind"], row["quantity"]): row for row in found.iter_rows(named=True)}
+    shift = named["alignment", "public_shift"]
+    assert (shift["value"], shift["missing"], shift["turns"]) == (1, 1, 6)
+    assert named["alignment", "conversion"]["value"] == pytest.approx(2 / 3)
+    assert named["alignment", "divergence"]["runs"] == 3
+    assert named["baseline", "gap"]["low"] < 0 < named["baseline", "gap"]["high"]
+    assert ("baseline", "public_shift") not in named
+    # What is undefined is null in every column, never NaN, and it says why.
+    alone = offrecord.estimate(study, by=["kind"], scope="models")
+    assert alone["low"].is_nan().sum() == 0
+    undefined = alone.filter(pl.col("low").is_null())
+    assert undefined.height
+    assert undefined["reason"].is_not_null().all()
+    assert set(alone["scope"]) == {"new models"}
+    with pytest.raises(OffrecordError, match="use any of runs, scenarios, models"):
+        offrecord.estimate(study, scope="worlds")

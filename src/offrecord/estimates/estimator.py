@@ -10,6 +10,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 
+from offrecord.estimates.arrays.agreement import Agreement
+from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.missingness import Missingness, RateRanges
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.row import Row, declared, read_row
 from offrecord.estimates.frames.splits import DEFAULT_BY, SplitRow
@@ -89,3 +92,56 @@ class Estimator(Generic[F]):
 
 def _fits(stored: Mapping[str, Any], figures: type) -> bool:
     return declared(figures).keys() <= stored.keys()
+
+
+# Tables that other modules make as plain rows: their figures.
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingFigures:
+    """What is missing of a group, why, and how far it could move the rates."""
+
+    missingness: Missingness
+    ranges: RateRanges
+    public_reasons: Mapping[str, int]
+    other_reasons: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementFigures:
+    """How far coders of the stance agree."""
+
+    coders: tuple[str, ...]
+    agreement: Agreement
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadFigures:
+    """The distribution of a measure of pairs of texts."""
+
+    q05: float
+    q25: float
+    q50: float
+    q75: float
+    q95: float
+    mean: float
+    pairs: int
+    missing: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFigures:
+    """The mean of a measure of texts."""
+
+    bounds: Bounds
+    texts: int
+    missing: int
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusFigures:
+    """How many outputs came back with a status."""
+
+    status: str
+    outputs: int

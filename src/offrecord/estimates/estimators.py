@@ -7,14 +7,10 @@ rows. The file, its schema and the views of a report are all made from this tabl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
-from offrecord.estimates.arrays.agreement import Agreement
-from offrecord.estimates.arrays.bounds import Bounds
-from offrecord.estimates.arrays.missingness import Missingness, RateRanges
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.bayes.hierarchical import (
     HierarchicalFigures,
@@ -27,7 +23,15 @@ from offrecord.estimates.described import (
     missing_rows,
     status_rows,
 )
-from offrecord.estimates.estimator import Estimator, Source
+from offrecord.estimates.estimator import (
+    AgreementFigures,
+    Estimator,
+    MissingFigures,
+    Source,
+    SpreadFigures,
+    StatusFigures,
+    TextFigures,
+)
 from offrecord.estimates.frames.attribution import AttributionFigures
 from offrecord.estimates.frames.contrasts import (
     ContrastFigures,
@@ -78,59 +82,6 @@ from offrecord.transcript.record import Record, open_record
 
 F = TypeVar("F")
 _Rows = Iterable[Row[F]]
-
-
-# Tables that other modules make as plain rows: their figures.
-
-
-@dataclass(frozen=True, kw_only=True)
-class MissingFigures:
-    """What is missing of a group, why, and how far it could move the rates."""
-
-    missingness: Missingness
-    ranges: RateRanges
-    public_reasons: Mapping[str, int]
-    other_reasons: Mapping[str, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AgreementFigures:
-    """How far coders of the stance agree."""
-
-    coders: tuple[str, ...]
-    agreement: Agreement
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpreadFigures:
-    """The distribution of a measure of pairs of texts."""
-
-    q05: float
-    q25: float
-    q50: float
-    q75: float
-    q95: float
-    mean: float
-    pairs: int
-    missing: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextFigures:
-    """The mean of a measure of texts."""
-
-    bounds: Bounds
-    texts: int
-    missing: int
-    reason: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class StatusFigures:
-    """How many outputs came back with a status."""
-
-    status: str
-    outputs: int
 
 
 def _flat(figures: type[F], rows: Iterable[Mapping[str, Any]]) -> _Rows[F]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from offrecord.estimates.estimators import MISSING, STATUSES, MissingFigures
+from offrecord.estimates.estimator import MissingFigures
+from offrecord.estimates.estimators import MISSING, STATUSES
 from offrecord.report.numbers import count, decimal, named, points
 from offrecord.report.page.blocks import (
     Block,
