@@ -29,6 +29,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/command_reference.py --check
+	$(BIN)/python scripts/estimates_schema.py --check
 	$(MAKE) docs
 
 docs: $(READY) ## the documentation, into site/; any warning fails

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from offrecord.estimates.frames.table import estimate_table
+from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.table import RateFigures, estimate_table
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import (
     STANCE_SCHEMA,
@@ -317,7 +318,7 @@ def test_a_foreign_table_and_foreign_json_are_refused(tmp_path: Path) -> None:
             read_study_json(tmp_path)
 
 
-def printed(rows: list[dict[str, Any]]) -> str:
+def printed(rows: list[Row[RateFigures]]) -> str:
     console = Console(file=io.StringIO(), width=60)
     print_summary(rows, console)
     output: Any = console.file

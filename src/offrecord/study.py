@@ -117,7 +117,7 @@ class Study:
 
         return estimate(self.pairs, by=by, scope=scope)
 
-    def figure(self, name: str) -> alt.Chart:
+    def figure(self, name: str) -> alt.ConcatChart:
         """One figure of the report.
 
         Args:

@@ -226,7 +226,7 @@ def marker_figure(rows: Rows, labels: Mapping[str, str]) -> Figure | None:
     return Figure(
         "markers",
         "Markers in the wording of the target",
-        "Means of both channels with 95 % intervals for new runs of these cells.",
+        "Means of both channels with 95 % intervals for new runs of the same cells.",
         panels,
         columns=3,
     )
