@@ -21,9 +21,9 @@ import polars as pl
 from offrecord.content.boundary.shown import guarded
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.attribution import EXPLICIT
-from offrecord.measures.codes.attribution import ATTRIBUTION_FILE, attributed_pairs
+from offrecord.measures.codes.attribution import ATTRIBUTION, attributed_pairs
 from offrecord.measures.codes.human import sheet_entries
-from offrecord.measures.codes.lexical import LEXICAL_FILE
+from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.codes.second_coder import coder_texts
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.pairs import channel_view
@@ -144,7 +144,7 @@ def _priority() -> pl.Expr:
 def _with_codes(study: Record) -> pl.DataFrame:
     """The target's pairs with what the text off the record was coded as, if it was."""
     pairs = target_pairs(study)
-    for file in (ATTRIBUTION_FILE, LEXICAL_FILE):
+    for file in (ATTRIBUTION, LEXICAL):
         codes = stored_measures(study, file)
         if codes is not None:
             return attributed_pairs(pairs, codes, study.transcript, study.spoken)

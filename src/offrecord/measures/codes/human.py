@@ -43,7 +43,7 @@ class Coded(NamedTuple):
     """What came back from a human coder."""
 
     table: pl.DataFrame
-    """Rows in `CODER_SCHEMA`, one per row of the sheet; not coded yet is missing."""
+    """Rows in `CODER`, one per row of the sheet; not coded yet is missing."""
     faults: tuple[str, ...]
     """One line for each row that cannot be used: where, what, and what to do."""
 
