@@ -6,6 +6,7 @@ the parsers, the pairs and the estimates, as that of a live study does.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -133,7 +134,7 @@ def _rows(script: Script, debate: Debate) -> Iterator[dict[str, Any]]:
         "kind": str(cell.kind),
         "timing": str(cell.timing),
         "protocol": cell.protocol,
-        "factors": "{}",
+        "factors": json.dumps(dict(cell.factors)),
         "repeat": script.repeat,
         "attempt": 1,
         "ended": str(debate.ended),

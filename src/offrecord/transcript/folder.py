@@ -118,6 +118,23 @@ def save_design(
     return facts
 
 
+def is_locked(lock: Path) -> bool:
+    """Whether another process, on this machine, keeps a file locked.
+
+    Args:
+        lock: The file; it need not be there, and is not made.
+    """
+    if not lock.is_file():
+        return False
+    try:
+        with FileLock(lock, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # a folder that cannot be written to, which no process can run in
+        return False
+
+
 def design_content(design: Design) -> dict[str, str]:
     """What a design's content is: name to `id@version:hash`."""
     content = protocol_stamps(design)
