@@ -13,7 +13,7 @@ import pytest
 
 from offrecord.cli import main
 from offrecord.runner.run import run_study
-from offrecord.runner.status import CellRuns, State, progress_of
+from offrecord.runner.status import CellRuns, StudyState, progress_of
 from offrecord.transcript.folder import locked
 from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.store import write_transcript
@@ -78,7 +78,7 @@ def test_missing_runs_are_counted_by_cell_and_resuming_in_calls(
     out = tmp_path / "study"
     shutil.copytree(logged, out)
     found = progress_of(asking_for(5, out))
-    assert (found.state, found.ended, found.planned) == (State.PARTIAL, 4, 10)
+    assert (found.state, found.ended, found.planned) == (StudyState.PARTIAL, 4, 10)
     assert found.missing == [
         CellRuns("simulated/paper", f"promotion_{condition}", 2, 5)
         for condition in ("baseline", "alignment-future")
@@ -114,15 +114,15 @@ def test_a_study_that_a_process_works_on_is_running(
     out = tmp_path / "study"
     shutil.copytree(logged, out)
     with locked(out):
-        assert progress_of(open_record(out)).state is State.RUNNING
-    assert progress_of(open_record(out)).state is State.COMPLETE
+        assert progress_of(open_record(out)).state is StudyState.RUNNING
+    assert progress_of(open_record(out)).state is StudyState.COMPLETE
     # An eval set outlives the process that began it, and has a lock of its own.
     if sys.platform != "win32":
         import fcntl
 
         with (out / "logs" / ".running").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            assert progress_of(open_record(out)).state is State.RUNNING
+            assert progress_of(open_record(out)).state is StudyState.RUNNING
 
 
 def test_cells_with_factors_are_told_apart(tmp_path: Path) -> None:
@@ -151,6 +151,6 @@ def test_an_import_misses_what_was_interrupted_and_cannot_be_resumed(
     stopped = pl.when(pl.col("run") != first).then("ended").alias("ended")
     write_transcript(study.path, rows.with_columns(stopped))
     found = progress_of(open_record(study.path))
-    assert (found.state, found.calls) == (State.PARTIAL, None)
+    assert (found.state, found.calls) == (StudyState.PARTIAL, None)
     assert found.planned - found.ended == 1
     assert [(cell.ended, cell.planned) for cell in found.missing] == [(1, 2)]

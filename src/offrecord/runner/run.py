@@ -25,7 +25,7 @@ from offrecord.runner.resolve import (
 from offrecord.transcript.folder import DESIGN_FILE, LOGS_FOLDER, locked, save_design
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.record import Record
-from offrecord.transcript.store import UnwritableError, refuse_gone
+from offrecord.transcript.store import STUDY_FILE, UnwritableError, refuse_gone
 
 
 class Finished(NamedTuple):
@@ -83,6 +83,7 @@ def _import(out: Path, code: int, begun: bool) -> Record:
         raise OffrecordError(
             f"no debate has ended yet: resume with: offrecord run --out {out}"
         ) from None
+    _refuse_removed(out, logs)  # reading logs takes a while
     return write_parsed(out, imported)
 
 
@@ -91,13 +92,11 @@ def _refuse_removed(out: Path, logs: Path) -> None:
 
     Inspect keeps a log in memory and writes it when it ends, its folder made anew.
     """
-    try:
-        refuse_gone(out)
-    except UnwritableError:
-        if not any(logs.glob("*.eval")):
-            raise
-        raise UnwritableError(
-            f"{out}: the study was removed while it was worked on; Inspect has written "
-            f"what it had to {logs}: make a study of that with: offrecord import "
-            f"inspect {logs} --out NEW"
-        ) from None
+    if (out / STUDY_FILE).is_file():
+        return
+    refuse_gone(out / STUDY_FILE)
+    raise UnwritableError(
+        f"{out}: the study was removed while it was worked on; Inspect has written "
+        f"what it had to {logs}: make a study of that with: offrecord import "
+        f"inspect {logs} --out NEW"
+    )

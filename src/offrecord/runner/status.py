@@ -27,7 +27,7 @@ _SHOWN: Final = 20
 """Cells that are named at most; `--json` names all."""
 
 
-class State(StrEnum):
+class StudyState(StrEnum):
     """How far a study is."""
 
     COMPLETE = "complete"
@@ -52,7 +52,7 @@ class CellRuns(NamedTuple):
 class Progress(NamedTuple):
     """How far a study is."""
 
-    state: State
+    state: StudyState
     ended: int
     planned: int
     missing: Sequence[CellRuns]
@@ -90,9 +90,9 @@ def progress_of(study: Record) -> Progress:
     every, through = planned.total(), sum(cell.ended for cell in cells)
     if design is not None and begun:
         every = max(every, planned_of(study))
-    state = State.COMPLETE if through >= every else State.PARTIAL
+    state = StudyState.COMPLETE if through >= every else StudyState.PARTIAL
     return Progress(
-        State.RUNNING if _is_running(study.path, root) else state,
+        StudyState.RUNNING if _is_running(study.path, root) else state,
         through,
         every,
         [cell for cell in cells if cell.ended < cell.planned],
@@ -143,7 +143,7 @@ def status_lines(
         yield f"  missing {counts:>9}  {cell.model}  {cell.cell}"
     if len(progress.missing) > _SHOWN:
         yield f"  and of {len(progress.missing) - _SHOWN} more cells: see --json"
-    if progress.calls and progress.state is State.PARTIAL:
+    if progress.calls and progress.state is StudyState.PARTIAL:
         left = progress.planned - progress.ended
         yield (
             f"To resume: offrecord run --out {study.path} ({left:,} runs, up to "

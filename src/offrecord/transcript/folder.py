@@ -25,7 +25,6 @@ from offrecord.transcript.store import (
     LOCK_FILE,
     STUDY_FILE,
     is_empty,
-    open_folder,
     read_study_json,
     write_study_json,
     write_text,
@@ -78,7 +77,7 @@ def save_design(
     """Write a study's design, and check that its content is what it was.
 
     Args:
-        study: The study's folder, made where it is absent.
+        study: The study's folder.
         design: The design, new or grown.
         content: What its content is, name to `id@version:hash`.
         planned: How many runs it has, where the study is whole.
@@ -114,7 +113,6 @@ def save_design(
         facts["planned"] = planned
     write_text(study / DESIGN_FILE, write_design(design))
     write_study_json(study, facts)
-    open_folder(study)
     return facts
 
 
