@@ -139,6 +139,8 @@ def test_a_run_without_shard_adds_what_shards_left(
     finished = run_rest(None, {}, QUIET, out, str((out / "logs").resolve()))
     assert (finished.ended, finished.planned) == (8, 8)
     assert logged_in(out / "logs" / WHOLE.folder) == 4
+    with pytest.raises(OffrecordError, match="has been run in shards"):
+        run_study(None, {}, QUIET, out)
     assert everything(finished.study) == everything(whole)
 
 

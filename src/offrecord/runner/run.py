@@ -14,7 +14,12 @@ import click
 from offrecord.measures.parsed import write_parsed
 from offrecord.records import OffrecordError
 from offrecord.runner.evalset import eval_set, nothing_ran
-from offrecord.runner.logs import forget_begun, refuse_lost_logs
+from offrecord.runner.logs import (
+    forget_begun,
+    is_sharded,
+    log_root,
+    refuse_lost_logs,
+)
 from offrecord.runner.preflight import open_models
 from offrecord.runner.resolve import (
     announcement,
@@ -52,6 +57,10 @@ def run_study(
     Raises:
         OffrecordError: If the design is wrong, or no debate came back.
     """
+    if is_sharded(out, log_root(out, None)):
+        raise OffrecordError(
+            f"{out}: has been run in shards: resume with: offrecord run --out {out}"
+        )
     design = resolve_design(file, flags, options, out)
     planned = planned_runs(design)
     open_models(design, (*design.options, *options))
