@@ -103,6 +103,7 @@ def published(live: Record, tmp_path_factory: pytest.TempPathFactory) -> Record:
         attempt=pl.when(again).then(pl.lit(3, pl.Int32)).otherwise("attempt")
     )
     out = tmp_path_factory.mktemp("studies") / "published"
+    out.mkdir()
     write_transcript(out, pl.concat([cut, asked, whole]))
     attempts = dict.fromkeys(whole["run"].unique(), 1) | {first: 3}
     names = ("rounds", "channels", "instruments", "leaning")

@@ -33,7 +33,7 @@ from offrecord.records import Form, Status
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import write_text
+from offrecord.transcript.store import write_output
 
 REASONS: Final = (
     "accommodating, and the text says why",
@@ -76,7 +76,7 @@ def write_review(study: Record, path: Path) -> int:
         cells = [_cell(row[name]) for name in COLUMNS]
         sheet.writerow(cells)
         count += 1
-    write_text(path, "\ufeff" + out.getvalue())
+    write_output(path, "\ufeff" + out.getvalue())
     return count
 
 
