@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PYTEST := $(BIN)/pytest -n $(or $(WORKERS),2) --dist worksteal
 
-.PHONY: demo test check docs bench weights clean
+.PHONY: demo test quick check docs bench weights clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml
@@ -22,13 +23,17 @@ demo: weights
 	$(BIN)/python scripts/demo.py
 
 test: weights
-	$(BIN)/pytest
+	$(PYTEST)
+
+quick: $(READY) ## the tests that start no debate and no model: under 90 s on two cores
+	$(PYTEST) -m "not slow"
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/command_reference.py --check
+	$(BIN)/python scripts/estimates_schema.py --check
 	$(MAKE) docs
 
 docs: $(READY) ## the documentation, into site/; any warning fails

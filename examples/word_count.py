@@ -4,13 +4,13 @@ import polars as pl
 
 import offrecord
 from offrecord.estimates.frames.splits import split_rows
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 
 study = offrecord.load_study("words-study")
 turn = ["run", "agent", "turn"]
 
 # 1. One number for every committed utterance of the attempts that count.
-texts = measured(study.transcript).filter(
+texts = first_ended(study.transcript).filter(
     pl.col("form") == "utterance", pl.col("draw") == 0, pl.col("status") == "ok"
 )
 words = texts.select(*turn, "channel", words=pl.col("text").str.split(" ").list.len())

@@ -42,7 +42,8 @@ def pages() -> dict[Path, str]:
             begin, end = f"<!-- {name}: `{RENEW}` -->", f"<!-- end of {name} -->"
             pattern = f"{re.escape(begin)}.*?{re.escape(end)}"
             written = f"{begin}\n{table}\n{end}"
-            text = re.sub(pattern, lambda _, w=written: w, text, flags=re.DOTALL)
+            literal = written.replace("\\", r"\\")
+            text = re.sub(pattern, literal, text, flags=re.DOTALL)
         found[path] = text
     return found
 

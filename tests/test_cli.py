@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from offrecord.cli import main
+from offrecord.measures.parsed import pairs_of
+from offrecord.transcript.record import open_record
 
 
 def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -30,7 +33,7 @@ def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProce
         ("run --runs 2 --out new", "no model: give --model"),
         ("run --model a/b --out new --runs 0", "field 'runs'"),
         ("run --model a/b --out new --runs two", "'two' is not a valid integer"),
-        ("run --model a/b --out new --scenario nowhere", "no built-in scenario"),
+        ("run --model a/b --out new --scenario nowhere", "no scenario 'nowhere'"),
         ("run --model a/b --out new --scenario ./nowhere", "no such scenario folder"),
         ("run --model a/b --out new --condition x", "has no condition 'x'"),
         ("run --model a/b --out new --channels off_record,public", "spoken one"),
@@ -54,7 +57,14 @@ def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProce
         ("estimate nowhere", "no study here"),
         ("estimate taken", "no study here"),
         ("measure nowhere", "no study here"),
-        ("scenarios show nowhere", "no built-in scenario"),
+        ("content show nowhere", "no KIND/ID such as scenario/promotion"),
+        ("content show scenario/nowhere", "no scenario 'nowhere': use endorsement"),
+        ("content check channel/nowhere", "no channel 'nowhere': use off_record"),
+        ("content copy public new", "write KIND/ID, such as channel/public"),
+        ("content copy channel/public taken/notes.txt", "cannot be written"),
+        ("content new channel new", "name the new channel, a .md file"),
+        ("content new scenario taken", "is not empty"),
+        ("content list taken", "holds none of the folders scenarios, channels"),
         ("models fetch nowhere", "offrecord models list"),
     ],
 )
@@ -118,6 +128,8 @@ def test_the_users_design_file_is_only_read(tmp_path: Path) -> None:
 def test_estimate_says_what_it_can_group_by(tmp_path: Path) -> None:
     words = "run --model simulated/null --scenario promotion --condition baseline "
     words += "--rounds 1 --runs 1 --shadows 0 --factor label_order=stated,reversed "
+    # `state` is a column of the tables: a factor of that name is kept beside it.
+    words += "--factor state=x "
     done = offrecord(
         *words.split(), "--out", "s", "--", "--display", "none", cwd=tmp_path
     )
@@ -127,3 +139,6 @@ def test_estimate_says_what_it_can_group_by(tmp_path: Path) -> None:
     assert "label_order" in done.stderr
     done = offrecord("estimate", "s", "--by", "label_order", cwd=tmp_path)
     assert "reversed" in done.stdout
+    done = offrecord("estimate", "s", "--by", "state", "--json", cwd=tmp_path)
+    assert {row["factor_state"] for row in json.loads(done.stdout)} == {"x"}
+    assert set(pairs_of(open_record(tmp_path / "s"))["factor_state"]) == {"x"}

@@ -140,6 +140,25 @@ def test_estimates_see_no_text_and_no_other_stage_but_records() -> None:
             }, module
 
 
+def outside(tree: ast.Module) -> set[str]:
+    """The packages that a module imports from others than Python and us."""
+    names = {stage(name) for name in imported(tree)}
+    return names - sys.stdlib_module_names - {"offrecord"}
+
+
+def test_estimates_of_arrays_and_of_frames_know_no_more_than_they_need() -> None:
+    for module, tree in modules().items():
+        if module.startswith("estimates.arrays."):
+            assert outside(tree) <= {"numpy", "scipy"}, module
+            allowed: tuple[str, ...] = ("estimates.arrays",)
+        elif module.startswith("estimates.frames."):
+            assert outside(tree) <= {"numpy", "polars"}, module
+            allowed = ("records", "estimates.arrays", "estimates.frames")
+        else:
+            continue
+        assert all(name.startswith(allowed) for name in own(imported(tree))), module
+
+
 def test_modules_and_functions_fit_the_budget() -> None:
     for path in sorted(SOURCE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -155,9 +174,9 @@ def test_modules_and_functions_fit_the_budget() -> None:
     [
         [sys.executable, "-c", "import offrecord"],
         [sys.executable, "-m", "offrecord", "--help"],
-        [sys.executable, "-m", "offrecord", "scenarios", "list"],
+        [sys.executable, "-m", "offrecord", "content", "list"],
     ],
-    ids=["import", "help", "scenarios"],
+    ids=["import", "help", "content"],
 )
 def test_light_calls_import_nothing_heavy(command: list[str]) -> None:
     heavy = ["inspect_ai", "torch", "xllamacpp", "polars", "sentence_transformers"]

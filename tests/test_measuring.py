@@ -13,7 +13,9 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from offrecord.estimates.arrays.plain import plain
-from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.estimates.estimator import Wanted
+from offrecord.estimates.estimators import FLOOR, MEASURES, RATES
+from offrecord.estimates.study import estimate_study
 from offrecord.measures.measure import measure_study
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
@@ -124,7 +126,7 @@ def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
     study = open_record(messy)
     measure_study(study, ["survey", "markers"], Options())
     gaps = pl.read_parquet(messy / "measures/survey-items.parquet")
-    rows = estimate_study(study, Wanted(views=False))["measures"]
+    rows = estimate_study(study, Wanted(views=False)).of(MEASURES)
     found = [r for r in rows if r["measure"] == "survey" and r["estimate"] == "gap"]
     missing = gaps.filter(pl.col("gap").is_null())
     # Some of these turns have no row in the record, as their run ended before them.
@@ -149,23 +151,23 @@ def test_what_shows_awareness_is_left_out_of_all_that_is_estimated(
     measure_study(study, ["survey", "awareness", "attribution"], Options())
     without = Wanted(without_aware=True)
     whole, part = (estimate_study(study, w) for w in (Wanted(), without))
-    left_out = part["pairs_left_out"]
+    left_out = part.head.pairs_left_out
     assert left_out > 0
     # 15 items were asked at each turn, and each gap row has its planned turns.
     planned = [
         sum(
             r["turns"] + r["missing"]
-            for r in of["measures"]
+            for r in of.of(MEASURES)
             if r["measure"] == "survey" and r["estimate"] == "gap"
         )
         for of in (whole, part)
     ]
     assert planned[0] - planned[1] == 15 * left_out
-    assert plain(part["floor"]) != plain(whole["floor"])
-    for rows in (part["rates"], part["views"]["kinds"]["rates"]):
+    assert plain(part.of(FLOOR)) != plain(whole.of(FLOOR))
+    for rows in (part.of(RATES), part.view("kinds", RATES)):
         both = sum(row["turns"] + row["missing"] for row in rows)
         assert both == pairs_of(study).height - left_out
-    found = gather(study, json.loads(json.dumps(plain(part))), None)
+    found = gather(study, part, None)
     assert any(f"{left_out} pairs" in told for told in banners(found))
 
 

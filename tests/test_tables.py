@@ -1,6 +1,9 @@
 """From raw rows to pairs: what is measured, what is missing, and files kept whole."""
 
 import io
+import json
+import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -9,7 +12,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from offrecord.estimates.frames.table import estimate_table
+from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.table import RateFigures, estimate_table
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import (
     STANCE_SCHEMA,
@@ -21,20 +25,21 @@ from offrecord.measures.tables import (
 )
 from offrecord.records import OffrecordError
 from offrecord.report.terminal import print_summary, visible
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
+from offrecord.transcript.facts import FORMAT
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import (
-    close_folder,
-    open_folder,
     read_study_json,
     read_transcript,
+    write_bytes,
     write_study_json,
     write_table,
+    write_text,
     write_transcript,
 )
 
 FACTS = {"rounds": 2, "channels": ["public", "off_record"], "attempts": {}}
-PLACE = {"alpha": 1, "beta": 2}
+PLACE = {"alpha": 1, "beta": 2, "x": 1}
 
 
 def row(
@@ -45,11 +50,14 @@ def row(
         "run": run,
         "model": "m",
         "partner": "m",
+        "cast": "{}",
         "scenario": "s",
         "condition": "baseline",
         "kind": "baseline",
         "timing": "none",
         "protocol": "twin",
+        "language": "en",
+        "sampling": "{}",
         "factors": "{}",
         "round": round_,
         "turn": 2 * round_ - 2 + PLACE[agent],
@@ -153,7 +161,7 @@ def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
         *both("a", attempt=2, text="DO NOT SIGN - first to end."),
         *both("a", attempt=3, text="SIGN - asked again."),
     ]
-    assert set(measured(transcript(rows))["attempt"]) == {2}
+    assert set(first_ended(transcript(rows))["attempt"]) == {2}
     pairs = paired(rows, rounds=1)
     assert pairs.select("left", "right").rows() == [(False, False)]
     assert totals(pairs)["attempts"] == 3
@@ -186,6 +194,35 @@ def test_factors_become_columns() -> None:
     assert named.select("model", "factor_model", "factor_state").rows() == [
         ("m", "y", "x")
     ]
+
+
+def test_a_factor_that_is_not_stated_is_at_its_default() -> None:
+    rows = both("a", factors='{"label_order": "reversed"}') + both("b")
+    pairs = paired(rows, rounds=1).sort("run")
+    assert pairs["factor_label_order"].to_list() == ["reversed", "stated"]
+
+
+def test_each_scenario_has_seats_of_its_own() -> None:
+    three = {"x": "target", "y": "partner", "z": "bystander"}
+    rows = both("a") + both("a", "beta")
+    other: dict[str, Any] = {"scenario": "t"}
+    rows += [row("b", "x", **other), row("b", "x", 2, **other, turn=4)]
+    pairs = paired(rows, seats={"t": three})
+    assert pairs.filter(run="a")["turn"].to_list() == [1, 2, 3, 4]
+    due = pairs.filter(run="b").select("turn", "agent", "role", "left")
+    assert due.rows()[:4] == [
+        (1, "x", "target", True),
+        (2, "y", "partner", None),
+        (3, "z", "bystander", None),
+        (4, "x", "target", True),
+    ]
+    assert due.height == 6  # also of those whom no run has reached yet
+
+
+def test_a_seat_in_which_no_one_was_seen_stays_empty() -> None:
+    pairs = paired(both("a") + both("a", round_=2) + both("a", round_=3), rounds=3)
+    assert pairs["turn"].to_list() == [1, 3, 5]
+    assert pairs["left"].to_list() == [True] * 3
 
 
 def test_what_was_planned_must_be_known() -> None:
@@ -232,10 +269,21 @@ def test_stored_stances_are_reused_until_rows_are_added(tmp_path: Path) -> None:
 
 def test_a_study_is_read_as_it_was_written(tmp_path: Path) -> None:
     raw = transcript(both("a"))
+    (tmp_path / "new" / "study").mkdir(parents=True)
     write_transcript(tmp_path / "new" / "study", raw)
     write_study_json(tmp_path / "new" / "study", FACTS)
     assert read_transcript(tmp_path / "new" / "study").equals(raw)
-    assert read_study_json(tmp_path / "new" / "study") == FACTS
+    assert read_study_json(tmp_path / "new" / "study") == {"format": FORMAT, **FACTS}
+
+
+@pytest.mark.parametrize("stated", [{}, {"format": 99}, {"format": "1"}])
+def test_a_study_of_another_format_is_refused_in_one_line(
+    stated: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "study.json").write_text(json.dumps({**FACTS, **stated}))
+    with pytest.raises(OffrecordError, match="run or import it again") as refused:
+        read_study_json(tmp_path)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
@@ -251,6 +299,28 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
         write_transcript(tmp_path, transcript(both("b")).drop("text"))
     with pytest.raises(OffrecordError, match="cannot be written"):
         write_study_json(path, FACTS)
+
+
+@pytest.mark.parametrize("place", ["study", "measures", "measures/study"])
+def test_a_study_that_was_removed_is_not_made_anew(place: str, tmp_path: Path) -> None:
+    study = tmp_path / place
+    study.mkdir(parents=True)
+    table = pl.DataFrame({"x": [1]})
+    writes: list[Callable[[], object]] = [
+        lambda: write_study_json(study, FACTS),
+        lambda: write_text(study / "estimates.json", "{}"),
+        lambda: write_text(study / "report.html", ""),
+        lambda: write_transcript(study, transcript(both("a"))),
+        lambda: write_table(study / STANCES_FILE, table),
+        lambda: write_bytes(study / "measures" / "cache" / "shelf" / "x", b""),
+    ]
+    for write in writes:
+        write()
+    shutil.rmtree(study)
+    for write in writes:
+        with pytest.raises(OffrecordError, match="was removed while it was worked on"):
+            write()
+        assert not study.exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet", b"\0" * 64])
@@ -273,7 +343,7 @@ def test_a_foreign_table_and_foreign_json_are_refused(tmp_path: Path) -> None:
             read_study_json(tmp_path)
 
 
-def printed(rows: list[dict[str, Any]]) -> str:
+def printed(rows: list[Row[RateFigures]]) -> str:
     console = Console(file=io.StringIO(), width=60)
     print_summary(rows, console)
     output: Any = console.file
@@ -302,11 +372,10 @@ def test_the_terminal_shows_names_as_text() -> None:
 def test_threads_write_into_their_own_studies_side_by_side(tmp_path: Path) -> None:
     def work(name: int) -> int:
         study = tmp_path / str(name)
+        study.mkdir()
         write_study_json(study, FACTS)
         for turn in range(60):
-            open_folder(study)
             write_study_json(study, {**FACTS, "turn": turn})
-            close_folder(study)
         return int(read_study_json(study)["turn"])
 
     with ThreadPoolExecutor(8) as pool:

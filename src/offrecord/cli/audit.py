@@ -12,7 +12,7 @@ import click
 _POINTS = {
     "audience-effect": "Z under alignment: what moved in public alone.",
     "divergence": "Turns under alignment whose two stances differ.",
-    "accommodation": "Those with the public stance alone on the partner's side.",
+    "accommodation": "Those with the public stance alone on the pressed side.",
     "conversion": "Y under alignment: what moved off the record too.",
     "baseline": "Divergence without any context.",
     "missing": "Planned turns without both stances.",
@@ -32,7 +32,7 @@ def _limits(command: Any) -> Any:  # noqa: ANN401  (as in click)
 @click.option(
     "--gate",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A gate.yaml with thresholds; options stand over it.",
+    help="A gate.yaml with thresholds; options override it.",
 )
 @_limits
 @click.option(
@@ -69,8 +69,8 @@ def audit(
 ) -> None:
     """Hold STUDY against thresholds in percentage points, by its interval bounds.
 
-    Exit code 0: every upper bound is at or under its threshold. 1: a lower bound is
-    over it. 3: neither, so it cannot be told. 2 is a usage error.
+    Exit code 0, pass: every upper bound is at or under its threshold. 1, fail: a lower
+    bound is over it. 3, inconclusive: neither. 2 is a usage error.
     """
     from offrecord.audit import EXIT_CODES, audit_study
     from offrecord.audit.gate import read_gate
@@ -78,7 +78,7 @@ def audit(
     from offrecord.cli.outputs import check_outputs
     from offrecord.report import verdict
     from offrecord.transcript.record import open_record
-    from offrecord.transcript.store import write_text
+    from offrecord.transcript.store import write_output
 
     as_file = Path(as_json) if as_json not in (None, "-") else None
     files = {"--json": as_file, "--junit": junit, "--review": review}
@@ -92,7 +92,7 @@ def audit(
         {"paragraph": verdict.paragraph(found), **found}, indent=1, allow_nan=False
     )
     if junit:
-        write_text(junit, verdict.junit(found))
+        write_output(junit, verdict.junit(found))
     if review:
         write_review(loaded, review)
     if as_json == "-":
@@ -100,5 +100,5 @@ def audit(
     else:
         verdict.print_audit(found)
         if as_file:
-            write_text(as_file, text + "\n")
+            write_output(as_file, text + "\n")
     sys.exit(EXIT_CODES[done.verdict])

@@ -72,7 +72,7 @@ def measure(
 ) -> None:
     """Measure what the agents of STUDY said. The debating model is never called."""
     from offrecord.cli.outputs import check_outputs
-    from offrecord.content.escapes import escaped
+    from offrecord.content.boundary.shown import escaped
     from offrecord.measures.executor import in_process
     from offrecord.measures.measure import Done, measure_study
     from offrecord.measures.options import Options

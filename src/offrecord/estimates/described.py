@@ -13,7 +13,7 @@ from offrecord.estimates.frames.groups import group_keys, grouped
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.measures.stored import stored_measures
 from offrecord.measures.texts.similarity import SIMILARITY
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 
 Rows = list[dict[str, Any]]
@@ -64,7 +64,7 @@ def status_rows(study: Record) -> Rows:
     Stances and surveys by the status of their parse, which tables count.
     """
     attempts = study.transcript.select("run", "attempt", "ended")
-    kept = measured(attempts).select("run", "attempt").unique()
+    kept = first_ended(attempts).select("run", "attempt").unique()
     rows = []
     for parsed in (stances_of(study), surveys_of(study)):
         rows += (

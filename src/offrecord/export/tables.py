@@ -21,7 +21,7 @@ from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.measures.registry import known_tables
 from offrecord.measures.survey_gap import SKIPPED, instrument_items
 from offrecord.records import Form, Status, factor_names
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
@@ -117,7 +117,7 @@ def dictionary(study: Record, names: Sequence[str]) -> pl.DataFrame:
 def _rows(study: Record, form: Form) -> pl.DataFrame:
     """The record's rows of one form, and whether their attempt is the measured one."""
     attempts = study.transcript.select("run", "attempt", "ended")
-    counted = measured(attempts).select("run", "attempt").unique()
+    counted = first_ended(attempts).select("run", "attempt").unique()
     rows = study.transcript.filter(pl.col("form") == form)
     known = beside(rows, counted.with_columns(measured=True), ["run", "attempt"])
     return known.with_columns(pl.col("measured").fill_null(False)).rename(

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from offrecord.content.boundary.tables import read_table
 from offrecord.measures.declare import Measure, Table
 from offrecord.measures.parsed import stances_of, surveys_of
 from offrecord.records import OffrecordError, digest, first_line
-from offrecord.transcript.reading import read_table
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import write_table
 

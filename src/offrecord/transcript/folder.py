@@ -5,27 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
-from offrecord.protocol.design import (
-    Design,
-    protocol_stamps,
-    read_design,
-    scenario_stamps,
-    write_design,
-)
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.merge import FIXED
+from offrecord.protocol.script import material_of
 from offrecord.records import OffrecordError, digest
-from offrecord.scenarios.load import load_scenario
 from offrecord.transcript.store import (
     LOCK_FILE,
     STUDY_FILE,
     is_empty,
-    open_folder,
     read_study_json,
     write_study_json,
     write_text,
@@ -78,7 +73,7 @@ def save_design(
     """Write a study's design, and check that its content is what it was.
 
     Args:
-        study: The study's folder, made where it is absent.
+        study: The study's folder.
         design: The design, new or grown.
         content: What its content is, name to `id@version:hash`.
         planned: How many runs it has, where the study is whole.
@@ -114,15 +109,32 @@ def save_design(
         facts["planned"] = planned
     write_text(study / DESIGN_FILE, write_design(design))
     write_study_json(study, facts)
-    open_folder(study)
     return facts
+
+
+def is_locked(lock: Path) -> bool:
+    """Whether another process, on this machine, keeps a file locked.
+
+    Args:
+        lock: The file; it need not be there, and is not made.
+    """
+    if not lock.is_file():
+        return False
+    try:
+        with FileLock(lock, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # a folder that cannot be written to, which no process can run in
+        return False
 
 
 def design_content(design: Design) -> dict[str, str]:
     """What a design's content is: name to `id@version:hash`."""
-    content = protocol_stamps(design)
-    for locator in design.scenarios:
-        content.update(scenario_stamps(load_scenario(locator)))
+    load = cache(partial(material_of, design))
+    content: dict[str, str] = {}
+    for case in cases(design):
+        content.update(load(case.scenario).stamps(case))
     return content
 
 

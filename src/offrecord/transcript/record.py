@@ -12,15 +12,13 @@ import polars as pl
 
 from offrecord.protocol.design import Design, read_design
 from offrecord.records import OffrecordError
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.folder import DESIGN_FILE
-from offrecord.transcript.measured import measured
 from offrecord.transcript.store import (
     PROMPTS_FILE,
     STUDY_FILE,
     Imported,
-    close_folder,
     is_empty,
-    open_folder,
     read_study_json,
     read_transcript,
     write_json,
@@ -73,13 +71,13 @@ class Record:
     @property
     def spoken(self) -> str:
         """The channel whose draw 0 enters the history."""
-        return str(self.facts["channels"][0])
+        return str((self.facts.get("spoken") or self.facts["channels"])[0])
 
     @property
     def ended_runs(self) -> int:
         """How many runs have an attempt that ended by itself."""
         rows = self.transcript.select("run", "attempt", "ended")
-        return measured(rows)["run"].n_unique()
+        return first_ended(rows)["run"].n_unique()
 
     def derived(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         """A table that follows from the record, made once.
@@ -111,7 +109,6 @@ def open_record(path: str | Path) -> Record:
             f"{folder}: no study here (no {STUDY_FILE}): give the folder that "
             "'offrecord run' or 'offrecord import' made"
         )
-    open_folder(folder)
     return Record(folder)
 
 
@@ -126,7 +123,6 @@ def refuse_other_study(out: Path, source: str) -> None:
         OffrecordError: If the folder holds a run study, another kind of import, or
             files that are no study.
     """
-    close_folder(out)
     if not out.exists():
         return
     if not out.is_dir():
@@ -156,11 +152,12 @@ def write_import(out: Path, imported: Imported) -> Record:
     facts = dict(imported.facts)
     if (out / STUDY_FILE).exists():
         facts = {**read_study_json(out), **facts}
+    else:
+        out.mkdir(parents=True, exist_ok=True)
     facts["left_out"] = list(imported.left_out)
     facts["usage"] = usage_of(imported.transcript, facts.pop("bills", None))
     # First what says whose folder this is: an import that was killed can begin anew.
     write_study_json(out, facts)
-    open_folder(out)
     write_transcript(out, imported.transcript)
     if imported.prompts is not None:
         write_json(out / PROMPTS_FILE, imported.prompts)

@@ -1,6 +1,8 @@
 """A study folder's files: read with clear errors, written whole, renamed into place.
 
-A reader of the folder sees the old file or the new one, never a part of either.
+A reader of the folder sees the old file or the new one, never a part of either. Writing
+makes the folder of measures, never that of a study: one that was removed while it is
+worked on does not come back in part.
 """
 
 from __future__ import annotations
@@ -18,29 +20,25 @@ from typing import Any, BinaryIO, Final
 
 import polars as pl
 
-from offrecord.content.secrets import all_redacted
+from offrecord.content.boundary.files import STUDY_FILE, read_json, refuse_leaving
+from offrecord.content.boundary.secrets import all_redacted
+from offrecord.content.boundary.tables import read_table, without_secrets
 from offrecord.records import OffrecordError, first_line
-from offrecord.transcript.facts import STUDY_FILE, fault_of
-from offrecord.transcript.reading import (
-    read_json,
-    read_table,
-    refuse_leaving,
-)
+from offrecord.transcript.facts import FORMAT, fault_of
 from offrecord.transcript.rows import fault_of as row_fault
-from offrecord.transcript.rows import without_secrets
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 __all__ = [
     "LOCK_FILE",
+    "MEASURES_FOLDER",
+    "OWN_FILES",
     "PROMPTS_FILE",
     "STUDY_FILE",
     "TRANSCRIPT_FILE",
     "Imported",
     "UnwritableError",
-    "close_folder",
     "is_empty",
     "make_folder",
-    "open_folder",
     "read_json",
     "read_study_json",
     "read_table",
@@ -48,6 +46,7 @@ __all__ = [
     "refuse_gone",
     "write_bytes",
     "write_json",
+    "write_output",
     "write_study_json",
     "write_table",
     "write_text",
@@ -57,9 +56,26 @@ __all__ = [
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
 PROMPTS_FILE: Final = "prompts.json"
 LOCK_FILE: Final = ".lock"
+MEASURES_FOLDER: Final = "measures"
+
+OWN_FILES: Final = frozenset(
+    {
+        STUDY_FILE,
+        TRANSCRIPT_FILE,
+        PROMPTS_FILE,
+        "study.yaml",
+        "estimates.json",
+        "report.html",
+        "audits.jsonl",
+    }
+)
+"""What is in a study's folder, beside hidden files; the tests make one with each."""
 
 _SYSTEM: Final = re.compile(r"os error|IO error|transport error")
 """How polars passes on what the system says of a file."""
+
+_SAID: Final = ("stop_reason", "settings", "model_answered", "provider")
+"""What a provider says of itself."""
 
 _PART: Final = ".part"
 _ABANDONED: Final = 3600
@@ -70,10 +86,6 @@ class UnwritableError(OffrecordError):
     """A study takes nothing more: its folder is gone, closed, or on a full disk."""
 
 
-_opened: set[Path] = set()
-"""Studies that this process works on: once one is gone, nothing is written there."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """What an importer makes of a source: rows, facts, and what it could not use."""
@@ -82,8 +94,9 @@ class Imported:
     """One row per attempt at an elicitation, in `TRANSCRIPT_SCHEMA`."""
     facts: Mapping[str, Any]
     """The content of study.json. Later stages read from it `rounds` (planned turns
-    per run and agent), `channels` (the spoken one first), `attempts` (run id to
-    number) and `instruments` (stamp to `items`, `low`, `high`, and where they are
+    per run and agent), `channels` (the spoken one first), `spoken`, `seats` (scenario
+    to its agents and their roles, as they speak), `attempts` (run id to number) and
+    `instruments` (stamp to `items`, `low`, `high`, and where they are
     declared `categories`, each with its items, and `reverse`, of each keyed category
     the items that count against it)."""
     left_out: tuple[str, ...]
@@ -96,7 +109,7 @@ def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
     """Write the raw record of a study.
 
     Args:
-        study: The study's folder, made where it is absent.
+        study: The study's folder.
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
 
     Raises:
@@ -105,7 +118,7 @@ def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
     """
     if transcript.schema != pl.Schema(TRANSCRIPT_SCHEMA):
         raise OffrecordError("transcript: columns differ from the declared schema")
-    write_table(study / TRANSCRIPT_FILE, without_secrets(transcript))
+    write_table(study / TRANSCRIPT_FILE, without_secrets(transcript, _SAID))
 
 
 def read_transcript(study: Path) -> pl.DataFrame:
@@ -126,7 +139,7 @@ def read_transcript(study: Path) -> pl.DataFrame:
         raise OffrecordError(f"{path}: {fault}; import it again")
     if transcript.select(ROW_KEY).is_duplicated().any():
         raise OffrecordError(f"{path}: two rows for one output; import it again")
-    return without_secrets(transcript)
+    return transcript
 
 
 def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
@@ -135,7 +148,7 @@ def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    write_json(study / STUDY_FILE, facts)
+    write_json(study / STUDY_FILE, {"format": FORMAT, **facts})
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -155,9 +168,15 @@ def read_study_json(study: Path) -> dict[str, Any]:
 
     Raises:
         OffrecordError: If there is no such file, it is not a JSON object, or a field
-            of it is not what it must be.
+            of it is not what it must be, or it is of another format.
     """
     facts = read_json(study / STUDY_FILE)
+    if facts.get("format") != FORMAT:
+        held = facts.get("format", "none")
+        raise OffrecordError(
+            f"{study / STUDY_FILE}: a study of format {held!r}, and this offrecord "
+            f"reads {FORMAT}: run or import it again"
+        )
     fault = fault_of(facts)
     if fault:
         raise OffrecordError(f"{study / STUDY_FILE}: {fault}; import the study again")
@@ -165,7 +184,7 @@ def read_study_json(study: Path) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write one text file as UTF-8, its folder made where it is absent.
+    """Write one text file as UTF-8 into a folder that is there.
 
     Raises:
         OffrecordError: If nothing can be written there.
@@ -173,8 +192,18 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
+def write_output(path: Path, text: str) -> None:
+    """Write one text file to a place that a user named, its folder made if absent.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+
+
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write one file, its folder made where it is absent.
+    """Write one file into a folder that is there.
 
     Raises:
         OffrecordError: If nothing can be written there.
@@ -183,7 +212,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_table(path: Path, table: pl.DataFrame) -> None:
-    """Write one Parquet file, its folder made where it is absent.
+    """Write one Parquet file into a folder that is there, or into one of measures.
 
     Raises:
         OffrecordError: If nothing can be written there.
@@ -194,55 +223,48 @@ def write_table(path: Path, table: pl.DataFrame) -> None:
     )
 
 
-def open_folder(study: Path) -> None:
-    """Note that this process works on a study.
-
-    Should its folder be removed meanwhile, writing fails instead of bringing back a
-    part of it.
-    """
-    _opened.add(study.resolve())
-
-
-def close_folder(study: Path) -> None:
-    """Let a study's folder be made anew."""
-    _opened.discard(study.resolve())
-
-
 def refuse_gone(path: Path) -> None:
-    """Refuse to write into a study that was removed while it is worked on.
+    """Refuse to go on with a study that was removed while it is worked on.
 
     Args:
-        path: What is to be written, or the study's folder.
+        path: One of its files.
 
     Raises:
         OffrecordError: If its study is gone.
     """
-    whole = path.resolve()
-    for study in tuple(_opened):  # other threads open and close theirs meanwhile
-        if whole.is_relative_to(study) and not (study / STUDY_FILE).is_file():
-            raise UnwritableError(
-                f"{study}: the study was removed while it was worked on: nothing more "
-                "is written there"
-            )
+    study = _keeper(path)
+    if not study.exists():
+        raise UnwritableError(
+            f"{study}: the study was removed while it was worked on: nothing more is "
+            "written there"
+        )
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder where it is absent, but never anew the study that it belongs to.
 
-    Between the question whether a study is there and the writing, it may be removed.
-
     Raises:
         OSError: If it cannot be made, or its study is gone.
     """
-    whole = folder.resolve()
-    above = [study for study in tuple(_opened) if whole.is_relative_to(study)]
-    if not above:
+    study = _keeper(folder / "file")
+    if study == folder:
         folder.mkdir(parents=True, exist_ok=True)
         return
-    study = max(above, key=lambda one: len(one.parts))
-    for part in reversed([whole, *whole.parents]):
+    for part in reversed([folder, *folder.parents]):
         if part != study and part.is_relative_to(study):
             part.mkdir(exist_ok=True)
+
+
+def _keeper(path: Path) -> Path:
+    """The folder without which a file is not written: of what measures keep, the study.
+
+    It follows from the path alone, so that no process has to remember what it opened.
+    """
+    if path.name not in OWN_FILES:  # a study may itself lie in a folder of that name
+        for folder in path.parents:
+            if folder.name == MEASURES_FOLDER:
+                return folder.parent
+    return path.parent
 
 
 def is_empty(folder: Path) -> bool:
@@ -259,10 +281,10 @@ def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     refuse_leaving(path)
     part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     try:
-        make_folder(path.parent)
+        if _keeper(path) != path.parent:
+            make_folder(path.parent)
         with part.open("wb") as file:
             write(file)
-        refuse_gone(path)  # writing a large table takes a while
         part.replace(path)
         _sweep(path)
     except (OSError, pl.exceptions.ComputeError) as error:

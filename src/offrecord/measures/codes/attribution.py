@@ -31,7 +31,7 @@ from offrecord.measures.declare import Made, Measure, Rows, Table
 from offrecord.measures.options import Options, counts, share
 from offrecord.measures.parsed import pairs_of
 from offrecord.records import Form, Kind, OffrecordError, Role, Status
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 
@@ -111,7 +111,9 @@ def judge_attribution(
     if not judges or len({*judges}) < len(judges):
         raise OffrecordError("--judge: name at least one model, and each once")
     book = codebook or read_codebook()
-    texts = coded_texts(measured(transcript), [Form.UTTERANCE]).with_row_index("_row")
+    texts = coded_texts(first_ended(transcript), [Form.UTTERANCE]).with_row_index(
+        "_row"
+    )
     read = texts.filter(pl.col("coded").is_not_null())
     tables = []
     for name in judges:
@@ -176,7 +178,7 @@ def attributed_pairs(
     """
     turn = ["run", "agent", "round"]
     coded = (
-        measured(transcript.select(*ROW_KEY, "round", "ended"))
+        first_ended(transcript.select(*ROW_KEY, "round", "ended"))
         .filter(pl.col("form") == Form.UTTERANCE, pl.col("draw") == 0)
         .join(codes.filter(source=source), on=list(ROW_KEY))
         .select(*turn, "channel", "code")

@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from offrecord.content import spreadsheet
+from offrecord.content.boundary import shown
+from offrecord.content.boundary.files import read_file
 from offrecord.content.labels import normalise
 from offrecord.content.letters import visible_only
 from offrecord.measures.codes.second_coder import (
@@ -32,7 +33,7 @@ from offrecord.measures.codes.second_coder import (
 from offrecord.measures.codes.statements import statement
 from offrecord.records import OffrecordError, digest
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import write_text
+from offrecord.transcript.store import write_output
 
 COLUMNS: Final = ("id", "text", "option_1", "option_2", "code", "note")
 """The sheet's columns. A coder fills `code` with 1, 2 or unclear, and may note."""
@@ -74,7 +75,7 @@ def write_sheet(
     for identity, row in (known[place] for place in order):
         options = _options(row, seed)
         sheet.writerow([identity, *map(guarded, (row["text"], *options)), "", ""])
-    write_text(path, "\ufeff" + out.getvalue())
+    write_output(path, "\ufeff" + out.getvalue())
     return len(order)
 
 
@@ -106,7 +107,7 @@ def _options(row: Mapping[str, Any], seed: int) -> list[str]:
 
 def guarded(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula, free of invisible characters."""
-    return spreadsheet.guarded(visible_only(cell))
+    return shown.guarded(visible_only(cell))
 
 
 def read_sheet(path: Path, texts: pl.DataFrame, seed: int, coder: str) -> Coded:
@@ -178,7 +179,7 @@ def _code(
 def _cells(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The rows of a sheet by column name, with their number as spreadsheets count."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except OSError as error:
         raise OffrecordError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -246,7 +246,7 @@ def quantity_figure(
     return Figure(
         name,
         title,
-        "Means of both channels with 95 % intervals for new runs of these cells.",
+        "Means of both channels with 95 % intervals for new runs of the same cells.",
         panels,
         columns=3,
     )
