@@ -390,6 +390,12 @@ def test_the_data_dictionary_has_every_column_with_its_type() -> None:
         assert all(unit for _, _, unit, _ in numeric)
 
 
+def test_every_table_has_the_whole_cell() -> None:
+    for name in TABLES:
+        exported = [one.name for one in columns(name, []) if one.name in CELL]
+        assert exported == list(CELL)
+
+
 def _kind(kind: pl.DataType | type[pl.DataType]) -> str:
     if isinstance(kind, pl.List):
         return "list of texts"
