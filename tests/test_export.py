@@ -28,7 +28,7 @@ from offrecord.measures.options import Options
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of
 from offrecord.measures.registry import known_tables
-from offrecord.records import Cell, OffrecordError
+from offrecord.records import CELL, Cell, OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.planned import INTERRUPTED
 from offrecord.transcript.record import Record, open_record
