@@ -336,11 +336,8 @@ def test_json_has_null_for_what_is_undefined() -> None:
 def test_a_frame_of_pairs_is_estimated_as_a_long_frame() -> None:
     study = pairs(
         *(pair(f"{i}", public=False, other=False) for i in range(3)),
-        *(
-            pair(f"{i}x", condition="alignment-future", kind="alignment", other=i > 0)
-            for i in range(3)
-        ),
-        pair("lost", condition="alignment-future", kind="alignment", public=None),
+        *(pair(f"{i}x", condition="alignment-future", other=i > 0) for i in range(3)),
+        pair("lost", condition="alignment-future", public=None),
     )
     found = offrecord.estimate(study, by=["kind"])
     assert found.columns == [
