@@ -4,14 +4,14 @@ import polars as pl
 
 import offrecord
 from offrecord.estimates.frames.splits import split_rows
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 
 study = offrecord.load_study("words-study")
 spoken = study.facts["channels"][0]
 turn = ["run", "agent", "round"]
 
 # 1. One number for every committed utterance of the attempts that count.
-texts = measured(study.transcript).filter(
+texts = first_ended(study.transcript).filter(
     pl.col("form") == "utterance", pl.col("draw") == 0, pl.col("status") == "ok"
 )
 words = texts.select(*turn, "channel", words=pl.col("text").str.split(" ").list.len())

@@ -17,8 +17,9 @@ import polars as pl
 
 from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.pairs import stance_pairs
+from offrecord.protocol.cases import cases
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.design import Design
 from offrecord.providers.population import Population, load_population
 from offrecord.providers.truth import Rates
 from offrecord.records import Form, Role
@@ -126,14 +127,7 @@ def _rows(script: Script, debate: Debate) -> Iterator[dict[str, Any]]:
     common = {
         "study": "simulation",
         "run": cell.run(script.repeat),
-        "model": cell.model,
-        "partner": cell.partner,
-        "scenario": cell.scenario,
-        "condition": cell.condition,
-        "kind": str(cell.kind),
-        "timing": str(cell.timing),
-        "protocol": cell.protocol,
-        "factors": "{}",
+        **cell.as_row(),
         "repeat": script.repeat,
         "attempt": 1,
         "ended": str(debate.ended),

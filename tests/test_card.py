@@ -16,7 +16,7 @@ import pytest
 from offrecord.audit import audit_study
 from offrecord.audit.gate import Gate
 from offrecord.cli import main
-from offrecord.content.spreadsheet import guarded
+from offrecord.content.boundary.shown import guarded
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.ranks import ranked
 from offrecord.estimates.arrays.scope import Scope

@@ -26,7 +26,7 @@ from offrecord.measures.measure import measure_study
 from offrecord.measures.options import Options
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of
-from offrecord.records import OffrecordError
+from offrecord.records import Cell, OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.planned import INTERRUPTED
 from offrecord.transcript.record import Record, open_record
@@ -111,9 +111,9 @@ def published(live: Record, tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 def _named_anew(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the run ids of their cells, now that the model is another one."""
-    from offrecord.export.metadata import cell_of
-
-    named = [cell_of(row).run(row["repeat"]) for row in rows.iter_rows(named=True)]
+    named = [
+        Cell.from_row(row).run(row["repeat"]) for row in rows.iter_rows(named=True)
+    ]
     return rows.with_columns(run=pl.Series(named))
 
 

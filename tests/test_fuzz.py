@@ -25,8 +25,8 @@ from rich.console import Console
 from offrecord import parse_stance, parse_survey
 from offrecord.audit.gate import read_gate
 from offrecord.content import read_document
-from offrecord.content.escapes import escaped
-from offrecord.content.secrets import redacted
+from offrecord.content.boundary.secrets import redacted
+from offrecord.content.boundary.shown import escaped
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.parsed import pairs_of, parse

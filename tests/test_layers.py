@@ -174,9 +174,9 @@ def test_modules_and_functions_fit_the_budget() -> None:
     [
         [sys.executable, "-c", "import offrecord"],
         [sys.executable, "-m", "offrecord", "--help"],
-        [sys.executable, "-m", "offrecord", "scenarios", "list"],
+        [sys.executable, "-m", "offrecord", "content", "list"],
     ],
-    ids=["import", "help", "scenarios"],
+    ids=["import", "help", "content"],
 )
 def test_light_calls_import_nothing_heavy(command: list[str]) -> None:
     heavy = ["inspect_ai", "torch", "xllamacpp", "polars", "sentence_transformers"]

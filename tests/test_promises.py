@@ -19,7 +19,7 @@ from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from offrecord.cli import main
-from offrecord.content.secrets import redacted
+from offrecord.content.boundary.secrets import redacted
 from offrecord.protocol.design import Design
 from offrecord.task import debate
 from offrecord.transcript.record import Record, open_record

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.estimates.card import score_card
 from offrecord.estimates.estimator import Wanted
 from offrecord.estimates.file import read_estimates, write_estimates

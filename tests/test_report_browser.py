@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import stance_table, survey_table
 from offrecord.report.browser import Fragment, browser_fragment

@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
-from offrecord.protocol.prompts import Message, View
+from offrecord.protocol.prompts import Message, TurnView
 from offrecord.records import Ended, Form, Stamp, Status
 from tests.debates import make_script, plain_text
 
@@ -93,13 +93,13 @@ def test_a_turn_renders_what_its_prompts_share_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rendered = list[int]()
-    prefix = View.prefix
+    prefix = TurnView.prefix
 
-    def counted(view: View) -> list[Message]:
+    def counted(view: TurnView) -> list[Message]:
         rendered.append(len(view.visible))
         return prefix(view)
 
-    monkeypatch.setattr(View, "prefix", counted)
+    monkeypatch.setattr(TurnView, "prefix", counted)
     hold(make_script(rounds=5), Clocked())
     assert rendered == list(range(10))  # once a turn, with all that was said before
 

@@ -12,8 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import offrecord
-from offrecord.content.labels import label_set, normalise, strip_label
+from offrecord.content.labels import label_set, normalise
 from offrecord.measures.replies.stance import STANCE_VERSION, parse_stance
+from offrecord.measures.texts.preparation import Variant, prepare
 from offrecord.records import OffrecordError, Status
 
 CASES = Path(__file__).parents[1].parent / "shared" / "cases" / "replies.jsonl"
@@ -179,7 +180,8 @@ def test_damage_that_leaves_one_label_is_repaired_by_name(
         stance = parse_stance(text, labels)
         assert (stance.label, stance.status) == (label, Status.REPAIRED)
         assert stance.repairs == (repair,)
-    assert strip_label(f"**{head}** — for reasons.", labels) == "for reasons."
+    clean = prepare(f"**{head}** — for reasons.", labels, Variant.CLEAN)
+    assert clean.text == "for reasons."
 
 
 @pytest.mark.parametrize(
@@ -252,7 +254,8 @@ def test_no_text_makes_it_fail(text: str, labels: tuple[str, str]) -> None:
         assert stance.label in {*labels, None}
         assert (stance.label is None) == (stance.status not in {"ok", "repaired"})
     normalise(text)
-    assert len(strip_label(text, labels)) <= len(text) * 3
+    clean = prepare(text, labels, Variant.CLEAN).text or ""
+    assert len(clean) <= len(text) * 3
 
 
 DECORATED = [
@@ -360,7 +363,7 @@ def test_labels_alike_are_refused_in_one_line() -> None:
     ],
 )
 def test_a_label_is_taken_off_with_its_separator(text: str, left: str) -> None:
-    assert strip_label(text, PROMOTE) == left
+    assert (prepare(text, PROMOTE, Variant.CLEAN).text or "") == left
 
 
 def test_what_is_public() -> None:
@@ -529,7 +532,8 @@ def test_a_label_in_latex_is_read_and_taken_off(
         text = form.format(label)
         assert parse_stance(text, labels).label == label
         if not form.startswith("Stance"):
-            assert strip_label(text, labels) in {"", "x"}
+            clean = prepare(text, labels, Variant.CLEAN).text or ""
+            assert clean in {"", "x"}
 
 
 def test_what_runs_on_behind_the_end_of_a_turn_states_nothing() -> None:

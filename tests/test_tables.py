@@ -1,6 +1,7 @@
 """From raw rows to pairs: what is measured, what is missing, and files kept whole."""
 
 import io
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from offrecord.measures.tables import (
 )
 from offrecord.records import OffrecordError
 from offrecord.report.terminal import print_summary, visible
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
+from offrecord.transcript.facts import FORMAT
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import (
     close_folder,
@@ -35,7 +37,7 @@ from offrecord.transcript.store import (
 )
 
 FACTS = {"rounds": 2, "channels": ["public", "off_record"], "attempts": {}}
-PLACE = {"alpha": 1, "beta": 2}
+PLACE = {"alpha": 1, "beta": 2, "x": 1}
 
 
 def row(
@@ -46,11 +48,14 @@ def row(
         "run": run,
         "model": "m",
         "partner": "m",
+        "cast": "{}",
         "scenario": "s",
         "condition": "baseline",
         "kind": "baseline",
         "timing": "none",
         "protocol": "twin",
+        "language": "en",
+        "sampling": "{}",
         "factors": "{}",
         "round": round_,
         "turn": 2 * round_ - 2 + PLACE[agent],
@@ -154,7 +159,7 @@ def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
         *both("a", attempt=2, text="DO NOT SIGN - first to end."),
         *both("a", attempt=3, text="SIGN - asked again."),
     ]
-    assert set(measured(transcript(rows))["attempt"]) == {2}
+    assert set(first_ended(transcript(rows))["attempt"]) == {2}
     pairs = paired(rows, rounds=1)
     assert pairs.select("left", "right").rows() == [(False, False)]
     assert totals(pairs)["attempts"] == 3
@@ -187,6 +192,35 @@ def test_factors_become_columns() -> None:
     assert named.select("model", "factor_model", "factor_state").rows() == [
         ("m", "y", "x")
     ]
+
+
+def test_a_factor_that_is_not_stated_is_at_its_default() -> None:
+    rows = both("a", factors='{"label_order": "reversed"}') + both("b")
+    pairs = paired(rows, rounds=1).sort("run")
+    assert pairs["factor_label_order"].to_list() == ["reversed", "stated"]
+
+
+def test_each_scenario_has_seats_of_its_own() -> None:
+    three = {"x": "target", "y": "partner", "z": "bystander"}
+    rows = both("a") + both("a", "beta")
+    other: dict[str, Any] = {"scenario": "t"}
+    rows += [row("b", "x", **other), row("b", "x", 2, **other, turn=4)]
+    pairs = paired(rows, seats={"t": three})
+    assert pairs.filter(run="a")["turn"].to_list() == [1, 2, 3, 4]
+    due = pairs.filter(run="b").select("turn", "agent", "role", "left")
+    assert due.rows()[:4] == [
+        (1, "x", "target", True),
+        (2, "y", "partner", None),
+        (3, "z", "bystander", None),
+        (4, "x", "target", True),
+    ]
+    assert due.height == 6  # also of those whom no run has reached yet
+
+
+def test_a_seat_in_which_no_one_was_seen_stays_empty() -> None:
+    pairs = paired(both("a") + both("a", round_=2) + both("a", round_=3), rounds=3)
+    assert pairs["turn"].to_list() == [1, 3, 5]
+    assert pairs["left"].to_list() == [True] * 3
 
 
 def test_what_was_planned_must_be_known() -> None:
@@ -236,7 +270,17 @@ def test_a_study_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_transcript(tmp_path / "new" / "study", raw)
     write_study_json(tmp_path / "new" / "study", FACTS)
     assert read_transcript(tmp_path / "new" / "study").equals(raw)
-    assert read_study_json(tmp_path / "new" / "study") == FACTS
+    assert read_study_json(tmp_path / "new" / "study") == {"format": FORMAT, **FACTS}
+
+
+@pytest.mark.parametrize("stated", [{}, {"format": 99}, {"format": "1"}])
+def test_a_study_of_another_format_is_refused_in_one_line(
+    stated: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "study.json").write_text(json.dumps({**FACTS, **stated}))
+    with pytest.raises(OffrecordError, match="run or import it again") as refused:
+        read_study_json(tmp_path)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(

@@ -207,7 +207,7 @@ def plan(design: Mapping[str, Any] | str | Path) -> pl.DataFrame:
     Raises:
         OffrecordError: If the design is wrong.
     """
-    from offrecord.protocol.design import cases
+    from offrecord.protocol.cases import cases
     from offrecord.runner.plan import volumes
     from offrecord.runner.resolve import resolve_design
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from offrecord.audit.gate import Gate
+from offrecord.content.boundary.files import read_file
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
@@ -79,7 +80,7 @@ def count_analysis(
 
 def _before(path: Path) -> list[dict[str, Any]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_file(path).decode().splitlines()
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:

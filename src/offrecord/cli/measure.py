@@ -103,7 +103,7 @@ def measure(
         coded=coded,
         through=in_process if executor is None else OnRay(address),
     )
-    from offrecord.content.escapes import escaped
+    from offrecord.content.boundary.shown import escaped
 
     taken = measure_study(open_record(study), names, options)
     for done in taken:

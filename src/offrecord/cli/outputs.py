@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from offrecord.content.boundary.files import STUDY_FILE
 from offrecord.records import OffrecordError
-from offrecord.transcript.facts import STUDY_FILE
 
 OWN_FILES: Final = frozenset(
     {

@@ -12,12 +12,12 @@ from offrecord.transcript.record import Record
 
 def show_summary(study: Record) -> None:
     """Print the table of a study, and what could not be used of its source."""
-    from offrecord.content.escapes import escaped
+    from offrecord.content.boundary.shown import escaped
     from offrecord.estimates.frames.table import estimate_table
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
+    from offrecord.transcript.ended import first_ended
     from offrecord.transcript.guesses import guessed_replies
-    from offrecord.transcript.measured import measured
 
     left_out = study.facts.get("left_out", [])
     if left_out:
@@ -27,7 +27,7 @@ def show_summary(study: Record) -> None:
     click.echo(f"offrecord: {_came_back(study.transcript)}", err=True)
     guessed = guessed_replies(study.transcript).height
     if guessed:
-        said = measured(study.transcript).filter(form=Form.UTTERANCE).height
+        said = first_ended(study.transcript).filter(form=Form.UTTERANCE).height
         click.echo(
             f"offrecord: {guessed} of {said} utterances hold thinking that no mark "
             "parts off: only what follows their last label was spoken",

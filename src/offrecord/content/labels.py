@@ -1,4 +1,4 @@
-"""Labels: finding a decision label where it may stand, and taking it off.
+"""Labels: finding a decision label where it may stand.
 
 A label matches whole, longest first, on the plain copy of a text. What is damaged is
 repaired only where one label alone can have become what stands there, and the repair is
@@ -15,7 +15,7 @@ from typing import Final
 
 from offrecord.content.damage import damages
 from offrecord.content.document import data_folder, read_document
-from offrecord.content.letters import LETTER_RULES, composed, fold, fold_with_origin
+from offrecord.content.letters import LETTER_RULES, fold, fold_with_origin
 from offrecord.records import OffrecordError, digest
 
 _WORDS: Final = read_document(data_folder("parsing") / "labels.yaml")
@@ -178,26 +178,6 @@ def _without_emphasis(copy: str) -> str:
 def normalise(text: str) -> str:
     """A text for comparing: folded, bare of decoration, case folded, on one line."""
     return " ".join(plain_copy(text).strip(_EDGES).casefold().split())
-
-
-def strip_label(text: str, labels: Sequence[str]) -> str:
-    """Take the label that heads a text off it, with separator and decoration.
-
-    Args:
-        text: What was said, without reasoning.
-        labels: The labels it may be.
-
-    Returns:
-        What is left, empty if that is nothing; without a label at its head the text as
-        it is, but for outer blanks.
-    """
-    text = composed(text)
-    copy, origin = plain_copy_with_origin(text)
-    found = label_set(tuple(labels)).head(copy)
-    if found is None:
-        return text.strip()
-    rest = text[origin[past_separators(copy, found.end)] :].strip()
-    return rest if normalise(rest) else ""
 
 
 @lru_cache(maxsize=256)

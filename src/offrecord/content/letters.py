@@ -47,7 +47,7 @@ def _look_alikes() -> dict[str, str]:
     }
 
 
-class _Table(dict[int, str | None]):
+class _Folding(dict[int, str | None]):
     """What each character becomes, found out when it is first met."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ def _compatible(char: str) -> str:
     )
 
 
-_TABLE: Final = _Table()
+_TABLE: Final = _Folding()
 _FOLDABLE: Final = re.compile(r"[^\n -~—]")
 _LINE_END: Final = re.compile(r"\r\n?")
 

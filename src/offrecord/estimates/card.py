@@ -20,12 +20,12 @@ from offrecord.estimates.frames.hardest import ScenarioRate, scenario_divergence
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import SHIFTS, Pressed, pressed_rows
 from offrecord.measures.parsed import pairs_of
-from offrecord.records import Kind, OffrecordError
+from offrecord.records import CELL, Kind, OffrecordError
 from offrecord.transcript.record import Record
 
 LEVEL: Final = 0.95
 
-_DESIGN: Final = ("scenario", "condition", "protocol", "factors")
+_DESIGN: Final = tuple(n for n in CELL if n not in {"model", "partner", "cast"})
 
 
 class Card(NamedTuple):

@@ -23,7 +23,7 @@ from offrecord.measures.stored import stored_measures
 from offrecord.measures.texts.markers import MARKERS_FILE
 from offrecord.measures.texts.similarity import SIMILARITY_FILE
 from offrecord.records import CELL
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 
@@ -87,7 +87,7 @@ def status_rows(study: Record) -> Rows:
     Stances and surveys by the status of their parse, which tables count.
     """
     attempts = study.transcript.select("run", "attempt", "ended")
-    kept = measured(attempts).select("run", "attempt").unique()
+    kept = first_ended(attempts).select("run", "attempt").unique()
     rows = []
     for parsed in (stances_of(study), surveys_of(study)):
         rows += (
@@ -160,7 +160,7 @@ def _with_cells(
     study: Record, table: pl.DataFrame, values: Sequence[str]
 ) -> pl.DataFrame:
     """Rows of measured attempts with their cells, clusters and values as floats."""
-    kept = measured(study.transcript.select(*ROW_KEY, "round", "ended"))
+    kept = first_ended(study.transcript.select(*ROW_KEY, "round", "ended"))
     cells = pairs_of(study).select("run", *CELL).unique("run")
     return clustered(
         table.join(kept, on=list(ROW_KEY), how="inner")

@@ -40,7 +40,7 @@ from offrecord.measures.draws import draws_of, stance_draws
 from offrecord.measures.parsed import pairs_of, parse, stances_of
 from offrecord.measures.stored import stored_measures
 from offrecord.records import OffrecordError
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import (
     STUDY_FILE,
@@ -179,7 +179,7 @@ def _pairs(study: Record, *, without_aware: bool) -> pl.DataFrame:
             f"{study.path} --measures markers' first"
         )
     rows = study.transcript.select("run", "attempt", "ended")
-    kept = measured(rows).select("run", "attempt").unique()
+    kept = first_ended(rows).select("run", "attempt").unique()
     flags = aware_flags(table, study.transcript)
     counted = flags.join(kept, on=["run", "attempt"], how="semi")
     return leave_out_aware(pairs_of(study), counted, study.spoken)

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from offrecord.content.spreadsheet import guarded
+from offrecord.content.boundary.shown import guarded
 from offrecord.export.folder import claim, finish, placing
 from offrecord.export.tables import TABLES
 from offrecord.transcript.record import Record

@@ -33,7 +33,7 @@ from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.measures.survey_gap import SKIPPED
 from offrecord.records import Form, Status, factor_names
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
@@ -116,7 +116,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = MappingProxyType(
 def _rows(study: Record, form: Form) -> pl.DataFrame:
     """The record's rows of one form, and whether their attempt is the measured one."""
     attempts = study.transcript.select("run", "attempt", "ended")
-    counted = measured(attempts).select("run", "attempt").unique()
+    counted = first_ended(attempts).select("run", "attempt").unique()
     rows = study.transcript.filter(pl.col("form") == form)
     known = beside(rows, counted.with_columns(measured=True), ["run", "attempt"])
     return known.with_columns(pl.col("measured").fill_null(False)).rename(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from offrecord.content.boundary.tables import read_table
 from offrecord.measures.codes.attribution import (
     ATTRIBUTION_FILE,
     ATTRIBUTION_SCHEMA,
@@ -35,7 +36,6 @@ from offrecord.measures.texts.entailment import ENTAILMENT_SCHEMA
 from offrecord.measures.texts.markers import MARKERS_FILE, MARKERS_SCHEMA
 from offrecord.measures.texts.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
 from offrecord.records import OffrecordError, first_line
-from offrecord.transcript.reading import read_table
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 

@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from offrecord.content.escapes import escaped
-from offrecord.content.spreadsheet import guarded
+from offrecord.content.boundary.shown import escaped, guarded
 from offrecord.estimates.arrays.plain import plain
 from offrecord.report.numbers import interval, points
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from offrecord.protocol.design import cases
+from offrecord.protocol.cases import cases
 from offrecord.records import Form, OffrecordError
 from offrecord.report.numbers import named
 from offrecord.runner.plan import sample_requests, sample_script

@@ -15,7 +15,7 @@ from offrecord.measures.stored import stored_measures
 from offrecord.records import CELL
 from offrecord.report.numbers import named
 from offrecord.report.page.blocks import Quote
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 
@@ -39,7 +39,7 @@ def study_quotes(study: Record, target: str, channel: str) -> list[Quote]:
     codes = coded.filter(code="explicit", source=SAID, channel=channel)
     codes = codes.unique(list(ROW_KEY), keep="first", maintain_order=True)
     columns = (*ROW_KEY, *CELL, "round", "repeat", "text", "ended")
-    rows = measured(study.transcript.select(columns)).filter(agent=target, draw=0)
+    rows = first_ended(study.transcript.select(columns)).filter(agent=target, draw=0)
     turns = (
         pairs_of(study)
         .filter(

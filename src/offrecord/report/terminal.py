@@ -15,7 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.table import RateFigures
 from offrecord.report.numbers import interval, points

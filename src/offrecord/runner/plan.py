@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import click
 
-from offrecord.protocol.channel import find_channel
+from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.debate import Request, Script
-from offrecord.protocol.design import Case, Design, cases
+from offrecord.protocol.design import Design
 from offrecord.protocol.history import Spoken
-from offrecord.protocol.prompts import find_protocol
-from offrecord.records import Cell, Form, Role
+from offrecord.protocol.script import cast_of, material_of, script_of
+from offrecord.records import Form
 from offrecord.runner.costs import money
 from offrecord.runner.detect import Detect, detection_lines
 from offrecord.runner.prefixes import Tokens, rule_of, served
@@ -27,7 +27,6 @@ from offrecord.runner.resolve import (
     planned_runs,
     resolve_design,
 )
-from offrecord.scenarios.load import load_scenario
 
 _SPOKEN_WORDS: Final = 44  # words of a published utterance, on average
 _TOKENS_OUT: Final = {Form.UTTERANCE: 60, Form.SURVEY: 110}
@@ -60,31 +59,10 @@ _COUNTED: Final = tuple(Volume.__dataclass_fields__)
 
 def sample_script(design: Design, case: Case) -> Script:
     """The script of one run of a case, as the solver would make it."""
-    scenario = load_scenario(case.scenario)
-    condition = scenario.conditions[case.condition]
-    protocol = find_protocol(design.protocol)
+    asked = material_of(design, case.scenario)
     model = design.models[0] if design.models else "model"
-    return Script(
-        cell=Cell(
-            model=model,
-            partner=design.roles.get("partner", model),
-            scenario=scenario.id,
-            condition=condition.id,
-            kind=condition.kind,
-            timing=condition.timing,
-            protocol=protocol.id,
-            factors=case.factors,
-        ),
-        repeat=1,
-        scenario=scenario,
-        protocol=protocol,
-        channels=tuple(find_channel(c, protocol.folder) for c in design.channels),
-        rounds=design.rounds,
-        shadows=design.shadows,
-        seed=design.seed,
-        structured=design.structured,
-        intervention=case.intervention,
-    )
+    cast = cast_of(asked.scenario, model, design.roles)
+    return script_of(design, case, asked, cast)
 
 
 def sample_requests(script: Script) -> list[Request]:
@@ -113,23 +91,24 @@ def volumes(design: Design, planned: Sequence[Case]) -> dict[str, Volume]:
     """
     found: dict[str, Volume] = {}
     for case in planned:
-        requests = sample_requests(sample_script(design, case))
+        script = sample_script(design, case)
+        requests = sample_requests(script)
         # Worked out once for each rule: models share few of them.
         tokens = cache(partial(served, requests))
         for target in design.models:
-            partner = design.roles.get("partner", target)
-            for role, model in ((Role.TARGET, target), (Role.PARTNER, partner)):
-                run = _volume(requests, tokens(rule_of(model)), role)
+            cast = cast_of(script.scenario, target, design.roles)
+            for agent, model in cast.items():
+                run = _volume(requests, tokens(rule_of(model)), agent)
                 found[model] = found.get(model, Volume()) + run * design.runs
     return found
 
 
 def _volume(
-    requests: Sequence[Request], tokens: Sequence[Tokens], role: Role
+    requests: Sequence[Request], tokens: Sequence[Tokens], agent: str
 ) -> Volume:
     """What the requests of one agent of a run take."""
     pairs = zip(requests, tokens, strict=True)
-    own = [(request, each) for request, each in pairs if request.frame.role is role]
+    own = [(request, each) for request, each in pairs if request.stamp.agent == agent]
     return Volume(
         calls=len(own),
         input_tokens=sum(each.input for _, each in own),

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from offrecord.content.boundary.files import read_file
+from offrecord.protocol.cases import cases
 from offrecord.protocol.declared import check_contrasts, content_files
-from offrecord.protocol.design import Design, cases, read_design, write_design
+from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError
@@ -95,7 +97,7 @@ def _checked(design: Design) -> Design:
     refuse_secret("the design", write_design(design))
     if not design.on:
         for path in content_files(design):
-            refuse_secret(str(path), path.read_text(encoding="utf-8", errors="replace"))
+            refuse_secret(str(path), read_file(path).decode(errors="replace"))
         check_contrasts(design)
     _, operating = split_options(design.options)
     if operating:
@@ -169,7 +171,7 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
         return str((where / name).resolve()) if path else name
 
     found = dict(fields)
-    for name in ("scenarios", "channels"):
+    for name in ("scenarios", "channels", "spoken"):
         if name in found:
             found[name] = tuple(map(full, found[name]))
     if "protocol" in found:

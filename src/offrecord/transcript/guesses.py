@@ -6,7 +6,7 @@ import polars as pl
 
 from offrecord.content.reply import is_guessed
 from offrecord.records import Form
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 
 
 def guessed_replies(transcript: pl.DataFrame) -> pl.DataFrame:
@@ -18,7 +18,7 @@ def guessed_replies(transcript: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Its rows of this kind.
     """
-    said = measured(transcript).filter(form=Form.UTTERANCE)
+    said = first_ended(transcript).filter(form=Form.UTTERANCE)
     guessed = [
         bool(labels) and is_guessed(text or "", labels)
         for text, labels in said.select("text", "labels").iter_rows()

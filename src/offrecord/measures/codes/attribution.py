@@ -21,7 +21,7 @@ from offrecord.measures.codes.coded_texts import CODED_KEY, SAID, coded_texts
 from offrecord.measures.codes.quotes import check_quotes
 from offrecord.measures.codes.verdicts import VERDICT_VERSION, JudgeRequest, Verdict
 from offrecord.records import Form, OffrecordError, Status
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.schema import ROW_KEY
 
 ATTRIBUTION_VERSION: Final = f"attribution-1:{VERDICT_VERSION}"
@@ -97,7 +97,9 @@ def judge_attribution(
     if not judges or len({*judges}) < len(judges):
         raise OffrecordError("--judge: name at least one model, and each once")
     book = codebook or read_codebook()
-    texts = coded_texts(measured(transcript), [Form.UTTERANCE]).with_row_index("_row")
+    texts = coded_texts(first_ended(transcript), [Form.UTTERANCE]).with_row_index(
+        "_row"
+    )
     read = texts.filter(pl.col("coded").is_not_null())
     tables = []
     for place, name in enumerate(judges):
@@ -161,7 +163,7 @@ def attributed_pairs(
     """
     turn = ["run", "agent", "round"]
     coded = (
-        measured(transcript.select(*ROW_KEY, "round", "ended"))
+        first_ended(transcript.select(*ROW_KEY, "round", "ended"))
         .filter(pl.col("form") == Form.UTTERANCE, pl.col("draw") == 0)
         .join(codes.filter(source=source), on=list(ROW_KEY))
         .select(*turn, "channel", "code")

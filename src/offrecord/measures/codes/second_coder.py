@@ -29,7 +29,7 @@ from offrecord.measures.texts.comparison import comparisons, pooled
 from offrecord.measures.texts.nli import NLI_FILE, NliModel
 from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
 from offrecord.records import Form, Status, digest
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 UNCLEAR: Final = "unclear"
@@ -83,7 +83,7 @@ def coder_texts(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFrame
         Rows in `TEXT_SCHEMA`, those with nothing to read included.
     """
     rows = (
-        measured(transcript)
+        first_ended(transcript)
         .filter(pl.col("form") == Form.UTTERANCE)
         .join(
             stances.select(*ROW_KEY, stated="label"),

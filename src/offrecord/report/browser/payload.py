@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.content.escapes import STEERING
+from offrecord.content.boundary.shown import STEERING
 from offrecord.report.browser.index import browser_index
 from offrecord.report.browser.packing import in_chunks, packed
 from offrecord.report.browser.records import run_records

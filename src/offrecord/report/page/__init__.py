@@ -18,7 +18,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.report.browser import Fragment
 from offrecord.report.figures.grammar import DARK, LIGHT, VEGA_LITE, theme
 from offrecord.report.page.blocks import Drawing, Section

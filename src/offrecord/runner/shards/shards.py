@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple
 import click
 
 from offrecord.measures.parsed import write_parsed
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design
 from offrecord.protocol.part import (
     PART_FILE,
     Part,

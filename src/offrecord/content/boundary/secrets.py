@@ -22,6 +22,12 @@ REDACTED: Final = "[redacted]"
 _SHORTEST: Final = 12
 """Characters; a shorter value of the environment would match by chance."""
 
+_KEY_LIKE: Final = re.compile(r"(?=\S+\Z)(?:.*[0-9]|.*[a-z][A-Z]|[^\W_]{32})")
+"""No white space, and a digit, a capital right after a small letter, or a long run. A
+plain word or phrase, such as a decision's label, stands in texts that hold no key."""
+
+_ESCAPED: Final = re.compile("%[0-9A-F]{2}")
+
 
 @cache
 def _front() -> Mapping[str, Any]:
@@ -48,6 +54,7 @@ def planted(shortest: int = _SHORTEST) -> tuple[str, ...]:
                 value
                 for name, value in os.environ.items()
                 if len(value) >= shortest
+                and _KEY_LIKE.match(value)
                 and named.search(name)
                 and not (value.startswith(os.sep) and os.path.exists(value))  # noqa: PTH110
             )
@@ -58,11 +65,9 @@ def planted(shortest: int = _SHORTEST) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _forms(values: tuple[str, ...]) -> tuple[str, ...]:
     """Each value as it is, and as JSON and addresses write it."""
-    forms = {
-        form
-        for value in values
-        for form in (value, json.dumps(value)[1:-1], quote(value), quote(value, ""))
-    }
+    quoted = {form for value in values for form in (quote(value), quote(value, ""))}
+    small = {_ESCAPED.sub(lambda found: found[0].lower(), form) for form in quoted}
+    forms = {*values, *(json.dumps(value)[1:-1] for value in values), *quoted, *small}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 
-def measured(transcript: pl.DataFrame) -> pl.DataFrame:
+def first_ended(transcript: pl.DataFrame) -> pl.DataFrame:
     """The rows that count: of each run the first attempt that ended by itself.
 
     A run whose attempts were all interrupted has none; whoever counts what was
