@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PYTEST := $(BIN)/pytest -n $(or $(WORKERS),2) --dist worksteal
 
-.PHONY: demo test check docs bench weights clean
+.PHONY: demo test quick check docs bench weights clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml
@@ -22,7 +23,10 @@ demo: weights
 	$(BIN)/python scripts/demo.py
 
 test: weights
-	$(BIN)/pytest
+	$(PYTEST)
+
+quick: $(READY) ## the tests that start no debate and no model: under 90 s on two cores
+	$(PYTEST) -m "not slow"
 
 check: $(READY)
 	$(BIN)/ruff check .

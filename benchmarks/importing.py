@@ -55,6 +55,7 @@ def _decode() -> None:
 
 def _import(study: Path) -> Imported:
     imported = import_llmagora(SOURCE, "bench")
+    study.mkdir(exist_ok=True)
     write_transcript(study, imported.transcript)
     write_study_json(study, imported.facts)
     return imported

@@ -35,7 +35,7 @@ HELD: Final = 4
 LOGGED: Final = (60, 600)
 """Runs that are read from Inspect logs, which hold far more than the table."""
 
-_MEASURES: Final = ("stance", "survey", "attribution", "markers")
+_MEASURES: Final = ("stance", "survey", "attribution", "markers", "awareness")
 
 
 def run(sizes: Sequence[int] = SIZES) -> Iterator[Figure]:

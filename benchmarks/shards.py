@@ -14,8 +14,9 @@ from benchmarks import Figure
 from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.parsed import pairs_of
 from offrecord.protocol.part import Part
+from offrecord.runner.logs import log_root
 from offrecord.runner.run import run_study
-from offrecord.runner.shards.shards import hold_shard, import_logs, log_root
+from offrecord.runner.shards.run import import_logs, run_shard
 from offrecord.transcript.record import Record
 
 QUIET = ("--display", "none")
@@ -29,7 +30,7 @@ ASKED: dict[str, Any] = {
 
 
 def run() -> list[Figure]:
-    """Hold the same 48 runs three times, and compare all that is estimated of them."""
+    """Run the same 48 runs three times, and compare all that is estimated of them."""
     with tempfile.TemporaryDirectory() as made:
         begun = time.perf_counter()
         whole = run_study(None, ASKED, QUIET, Path(made) / "whole").study
@@ -54,11 +55,11 @@ def run() -> list[Figure]:
 def _in_shards(out: Path, count: int) -> Record:
     root = log_root(out, None)
 
-    def hold(number: int) -> None:
-        hold_shard(None, ASKED, QUIET, out, Part(number, count), root)
+    def shard(number: int) -> None:
+        run_shard(None, ASKED, QUIET, out, Part(number, count), root)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(hold, range(1, count + 1)))
+        list(pool.map(shard, range(1, count + 1)))
     return import_logs(root, out)
 
 

@@ -27,7 +27,7 @@ Every verb with its options, as `offrecord VERB --help` prints them. An option m
 | exit code | meaning |
 |--:|---|
 | 0 | done; of `audit`: the study holds |
-| 1 | `run`: some debates are not in yet; `audit`: a threshold is exceeded |
+| 1 | `run`: some debates are not done yet; `audit`: a threshold is exceeded |
 | 2 | something in the input is wrong: one line says what, and what to do |
 | 3 | `audit`: cannot be told |
 """

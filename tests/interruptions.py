@@ -43,7 +43,7 @@ _PRELOADED: Final = [
     *(
         "offrecord.cli.report",
         "offrecord.cli.summary",
-        "offrecord.runner.shards.shards",
+        "offrecord.runner.shards.run",
     ),
     *(
         "offrecord.estimates.estimate",

@@ -13,7 +13,7 @@ from offrecord.protocol.debate import Request
 from offrecord.protocol.design import Design
 from offrecord.records import Form
 from offrecord.runner.plan import sample_requests, sample_script, volumes
-from offrecord.runner.prefixes import Rule, rule_of, served
+from offrecord.runner.prefixes import CacheRule, rule_of, served
 from offrecord.task import debate
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.usage import usage_of
@@ -99,7 +99,7 @@ def test_the_plan_says_what_a_provider_with_a_minimum_can_serve(tmp_path: Path) 
     ],
 )
 def test_steps_and_minimum_by_hand(step: int, minimum: int, cached: str) -> None:
-    rule = Rule(providers=(), minimum=minimum, step=step)
+    rule = CacheRule(providers=(), minimum=minimum, step=step)
     spoken, *others = [r for r in requests() if r.stamp.turn == 1]
     survey = next(r for r in others if r.stamp.form is Form.SURVEY)
     texts = ["".join(text for _, text in r.messages) for r in (spoken, survey)]
@@ -111,7 +111,7 @@ def test_steps_and_minimum_by_hand(step: int, minimum: int, cached: str) -> None
 
 def test_what_starts_together_cannot_read_from_each_other() -> None:
     # A debate of one round of one agent each: at the last turn all six start at once.
-    rule = Rule(providers=(), minimum=0, step=1)
+    rule = CacheRule(providers=(), minimum=0, step=1)
     tokens = served(requests(rounds=1), rule)
     assert tokens[0].cached == 0
     assert all(t.cached > 0 for t in tokens[1:6])

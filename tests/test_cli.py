@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from offrecord.cli import main
+from offrecord.measures.parsed import pairs_of
+from offrecord.transcript.record import open_record
 
 
 def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -125,6 +128,8 @@ def test_the_users_design_file_is_only_read(tmp_path: Path) -> None:
 def test_estimate_says_what_it_can_group_by(tmp_path: Path) -> None:
     words = "run --model simulated/null --scenario promotion --condition baseline "
     words += "--rounds 1 --runs 1 --shadows 0 --factor label_order=stated,reversed "
+    # `state` is a column of the tables: a factor of that name is kept beside it.
+    words += "--factor state=x "
     done = offrecord(
         *words.split(), "--out", "s", "--", "--display", "none", cwd=tmp_path
     )
@@ -134,3 +139,6 @@ def test_estimate_says_what_it_can_group_by(tmp_path: Path) -> None:
     assert "label_order" in done.stderr
     done = offrecord("estimate", "s", "--by", "label_order", cwd=tmp_path)
     assert "reversed" in done.stdout
+    done = offrecord("estimate", "s", "--by", "state", "--json", cwd=tmp_path)
+    assert {row["factor_state"] for row in json.loads(done.stdout)} == {"x"}
+    assert set(pairs_of(open_record(tmp_path / "s"))["factor_state"]) == {"x"}

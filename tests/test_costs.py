@@ -100,7 +100,7 @@ def test_what_is_known_in_part_is_a_lower_bound() -> None:
     assert cost.amount == pytest.approx(0.0021)
     assert money(cost.amount, "USD", whole=cost.whole) == "at least 0.0021 USD"
     line = usage_line(used["a/m"])
-    assert "no reply says how many from a cache" in line
+    assert "cached tokens not reported" in line
     assert "1 replies without their tokens" in line
 
 
@@ -204,7 +204,7 @@ def test_a_study_reports_what_the_plan_was_near(
     assert used["calls"] == used["metered"] == rows.height == 60
     assert used["input_tokens"] == rows["input_tokens"].sum() > 0
     assert used["cached_tokens"] is None  # the population has no cache
-    assert f"60 requests, {used['input_tokens']:,} tokens in (no reply" in done.err
+    assert f"60 requests, {used['input_tokens']:,} tokens in (cached" in done.err
     # Batches are asked for in a call, and no part of the study.
     assert study.design.options == ()
     assert json.loads(rows["settings"][0])["batch"] == 100
@@ -215,9 +215,8 @@ def test_a_study_reports_what_the_plan_was_near(
     estimate = int(line.split()[3].rstrip(",").replace(",", ""))
     assert used["input_tokens"] <= estimate <= 1.25 * used["input_tokens"]
     assert any(f"about {estimate / 1e6:.4f} USD" in line for line in planned)
-    [found] = json.loads(
-        offrecord("costs", str(out), "--json", "--prices", str(prices)).out
-    )
+    told = offrecord("status", str(out), "--json", "--prices", str(prices)).out
+    [found] = json.loads(told)["usage"]
     assert found["amount"] == pytest.approx(used["input_tokens"] / 1e6)
     assert (found["basis"], found["cached_share"]) == ("prices.yaml", None)
 
@@ -252,11 +251,11 @@ def test_a_run_that_a_cost_limit_stops_ends_with_that_reason(
     assert study.ended_runs == 1
     assert pairs_of(study).height == 10
     absent = pairs_of(study).filter(pl.col("round") == 5)
-    assert set(absent["public_status"]) == {Ended.COST_LIMIT}
+    assert set(absent["left_status"]) == {Ended.COST_LIMIT}
     used: dict[str, Any] = study.usage[model]
     assert used["costed"] == used["metered"] > 0
     assert used["cost"] >= limit
     tokens = used["input_tokens"] + used["output_tokens"]
     assert used["cost"] == pytest.approx(tokens / 1e6)
-    printed = offrecord("costs", str(out)).out
+    printed = offrecord("status", str(out)).out
     assert "by the prices that Inspect was given" in printed

@@ -172,10 +172,10 @@ def test_a_study_against_itself_holds_and_awareness_is_left_out(
     out = tmp_path / "study"
     run_small(out, "--model", "simulated/null", "--runs", "2")
     done = offrecord("estimate", str(out), "--without-aware", code=2)
-    assert "--measures markers" in done.stderr
+    assert "--measures awareness" in done.stderr
     done = offrecord("estimate", str(out), "--against", str(out), code=2)
     assert "give --margin" in done.stderr
-    offrecord("measure", str(out), "--measures", "markers")
+    offrecord("measure", str(out), "--measures", "awareness")
     done = offrecord(
         *("estimate", str(out), "--without-aware", "--against", str(out)),
         *("--margin", "99.9"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -20,12 +21,13 @@ from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 from offrecord.cli import main
 from offrecord.export.files import export_tables, write_csv
 from offrecord.export.logs import export_inspect
-from offrecord.export.schemas import NOT_MEASURED
-from offrecord.export.tables import SCHEMAS, pairs, surveys, turns
+from offrecord.export.schemas import NOT_MEASURED, columns
+from offrecord.export.tables import TABLES, pairs, surveys, turns
 from offrecord.measures.measure import measure_study
 from offrecord.measures.options import Options
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of
+from offrecord.measures.registry import known_tables
 from offrecord.records import Cell, OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.planned import INTERRUPTED
@@ -101,6 +103,7 @@ def published(live: Record, tmp_path_factory: pytest.TempPathFactory) -> Record:
         attempt=pl.when(again).then(pl.lit(3, pl.Int32)).otherwise("attempt")
     )
     out = tmp_path_factory.mktemp("studies") / "published"
+    out.mkdir()
     write_transcript(out, pl.concat([cut, asked, whole]))
     attempts = dict.fromkeys(whole["run"].unique(), 1) | {first: 3}
     names = ("rounds", "channels", "instruments", "leaning")
@@ -231,19 +234,29 @@ def test_only_an_empty_folder_or_an_earlier_export_is_written_to(
         export_inspect(live, live.path)
 
     out = tmp_path / "tables"
-    assert len(list(export_tables(live, out, "csv"))) == 3
+    assert len(list(export_tables(live, out, "csv"))) == 4
     with pytest.raises(OffrecordError, match="another kind of export"):
         export_inspect(live, out)
     (out / "notes.txt").write_text("mine")
     list(export_tables(live, out, "csv", ["pairs"]))
     # What this export did not write is gone, what no export wrote stays.
     visible = {path.name for path in out.iterdir() if not path.name.startswith(".")}
-    assert visible == {"pairs.csv", "notes.txt"}
+    assert visible == {"pairs.csv", "columns.csv", "notes.txt"}
+    told = pl.read_csv(out / "columns.csv")
+    head = pl.read_csv(out / "pairs.csv", n_rows=1).columns
+    assert told["column"].to_list() == head
+    assert told["meaning"].null_count() == 0
 
 
 def test_pairs_are_those_planned_and_every_missing_value_has_its_reason(
     live: Record, published: Record
 ) -> None:
+    firsts = {
+        f"{table.prefix}_reason": f"{table.prefix}_distance"
+        if table.row == "item"
+        else next(iter(table.exported), "")
+        for table in known_tables({})
+    }
     for study in (live, published):
         table = pairs(study)
         planned = 6 * 2 * 2  # runs, rounds, agents
@@ -259,10 +272,9 @@ def test_pairs_are_those_planned_and_every_missing_value_has_its_reason(
             for name in reasons:
                 if name == "stop_reason":
                     continue
-                value = {"markers": "words", "awareness": "names_test"}.get(
-                    name.removesuffix("_reason"), name.removesuffix("_reason")
-                )
-                value = "survey_distance" if value == "survey" else value
+                side = re.match("public_|other_|", name)
+                assert side is not None
+                value = side[0] + firsts[name.removeprefix(side[0])]
                 wrong = frame.filter(
                     pl.col(value).is_null() != pl.col(name).is_not_null()
                 )
@@ -299,7 +311,8 @@ def test_files_hold_the_tables(live: Record, tmp_path: Path) -> None:
     for kind in ("parquet", "jsonl", "csv"):
         files = list(export_tables(live, tmp_path / kind, kind))
         assert [file.path.name for file in files] == [
-            f"{name}.{kind}" for name in ("turns", "pairs", "surveys")
+            *(f"{name}.{kind}" for name in ("turns", "pairs", "surveys")),
+            "columns.csv",
         ]
     for name, table in (("turns", turns), ("pairs", pairs), ("surveys", surveys)):
         frame = table(live)
@@ -365,12 +378,13 @@ def test_no_text_becomes_a_formula_and_no_number_becomes_text(tmp_path: Path) ->
 
 def test_the_data_dictionary_has_every_column_with_its_type() -> None:
     page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
-    for name, schema in SCHEMAS.items():
+    for name in TABLES:
         section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
         lines = [line for line in section.splitlines() if line.startswith("| `")]
         rows = [[part.strip() for part in line.strip("|").split("|")] for line in lines]
         stated = [(column.strip("`"), kind) for column, kind, _, _ in rows]
-        assert stated == [(column, _kind(kind)) for column, kind in schema.items()]
+        declared = columns(name, known_tables({}))
+        assert stated == [(one.name, _kind(one.type)) for one in declared]
         assert all(meaning for *_, meaning in rows)
         numeric = [r for r in rows if r[1] in {"integer", "number", "time"}]
         assert all(unit for _, _, unit, _ in numeric)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import click
+import pytest
+from click.testing import CliRunner
+
+from offrecord.cli.options import design_options, given_fields
 from offrecord.records import OffrecordError
 from offrecord.runner.options import refuse_secrets, split_options
 
@@ -67,3 +72,25 @@ def test_ordinary_options_are_no_secrets() -> None:
             *("-M", "slots=4", "--extra-headers", '{"x-title": "debate study"}'),
         ]
     )
+
+
+def test_words_of_a_design_become_its_fields() -> None:
+    found: dict[str, Any] = {}
+
+    @click.command()
+    @design_options
+    def shown(file: object, **options: Any) -> None:  # noqa: ARG001
+        found.update(given_fields(options))
+
+    words = "--model a/b --model c/d --role partner=e/f --channels public,off_record "
+    words += "--factor state=x --factor label_order=stated,reversed --runs 2"
+    assert CliRunner().invoke(shown, words.split()).exit_code == 0
+    assert found == {
+        "models": ("a/b", "c/d"),
+        "roles": {"partner": "e/f"},
+        "channels": ("public", "off_record"),
+        "factors": {"state": ("x",), "label_order": ("stated", "reversed")},
+        "runs": 2,
+    }
+    wrong = CliRunner().invoke(shown, ["--factor", "state"])
+    assert str(wrong.exception) == "--factor state: write NAME=VALUE"

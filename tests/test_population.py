@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from math import sqrt
@@ -27,13 +27,14 @@ from inspect_ai.model import (
 
 from offrecord.content import data_folder
 from offrecord.measures.replies.stance import parse_stance
-from offrecord.providers.faults import FAULTS, Answer
-from offrecord.providers.population import Population, load_population, planted_rates
+from offrecord.providers.faults import FAULTS, SimulatedAnswer
+from offrecord.providers.population import Population, load_population
 from offrecord.providers.simulated import (
     SimulatedAPI,
     SimulatedBackendError,
     SimulatedOutageError,
 )
+from offrecord.providers.truth import Rates
 from offrecord.providers.words import load_words, stance_label
 from offrecord.records import (
     Cell,
@@ -400,7 +401,7 @@ def _plain(**shares: float) -> Population:
     return replace(paper, rules=(rule,), decorated=0.0)
 
 
-def damaged(name: str, form: Form) -> Iterator[tuple[Answer, Answer]]:
+def damaged(name: str, form: Form) -> Iterator[tuple[SimulatedAnswer, SimulatedAnswer]]:
     """Replies with and without a fault, the same ones otherwise."""
     sound = _plain(accommodating=0.5)
     broken = replace(sound, faults={name: 1.0})
@@ -424,7 +425,7 @@ def test_every_fault_is_what_it_says() -> None:
     assert seen == set(FAULTS)
 
 
-def _describes(name: str, sound: Answer, broken: Answer) -> bool:  # noqa: PLR0912
+def _describes(name: str, sound: SimulatedAnswer, broken: SimulatedAnswer) -> bool:  # noqa: PLR0912
     label = LABELS[0] if sound.yields else LABELS[1]
     text = broken.text
     ended = broken.stop_reason
@@ -538,6 +539,26 @@ def test_table_1_is_planted_with_its_direction() -> None:
     assert pressed == pytest.approx((0.827, 0, 0, 0.173))
     free = glm.rates(cell(Kind.BASELINE, Timing.NONE), Role.TARGET)
     assert free == pytest.approx((0, 0.053, 0, 0.947))
+
+
+def planted_rates(
+    cells: Iterable[Cell], populations: Mapping[str, Population]
+) -> dict[tuple[str, str, Role], Rates]:
+    """The true rates by model, condition and role, scenarios and factors pooled.
+
+    Args:
+        cells: The design's cells; each counts the same.
+        populations: Model name as the cells have it to the population behind it.
+    """
+    pooled: dict[tuple[str, str, Role], list[Rates]] = {}
+    for cell in cells:
+        for role, model in ((Role.TARGET, cell.model), (Role.PARTNER, cell.partner)):
+            key = (cell.model, cell.condition, role)
+            pooled.setdefault(key, []).append(populations[model].rates(cell, role))
+    return {
+        key: Rates(*(fmean(shares) for shares in zip(*rates, strict=True)))
+        for key, rates in pooled.items()
+    }
 
 
 def test_planted_rates_pool_scenarios_by_model_condition_and_role(

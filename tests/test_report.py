@@ -18,16 +18,15 @@ from offrecord.estimates.card import score_card
 from offrecord.estimates.estimator import Wanted
 from offrecord.estimates.file import read_estimates, write_estimates
 from offrecord.estimates.study import estimate_study
-from offrecord.measures.measure import ENTAILMENT_FILE
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
 from offrecord.measures.parsed import write_parsed
-from offrecord.measures.texts.entailment import ENTAILMENT_SCHEMA
-from offrecord.measures.texts.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
+from offrecord.measures.texts.entailment import ENTAILMENT
+from offrecord.measures.texts.similarity import SIMILARITY
 from offrecord.records import OffrecordError
 from offrecord.report.gather import gather
 from offrecord.report.numbers import points
 from offrecord.report.page import drawings
-from offrecord.report.page.sections import EVIDENCE
+from offrecord.report.page.sections import evidence
 from offrecord.report.write import Report, banners, report_study
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import Record, open_record
@@ -229,7 +228,7 @@ def test_page_figures_card_and_file_agree(published: Path) -> None:
 
     figures = {
         one.figure.id: one.figure
-        for one in drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+        for one in drawings(evidence(gather(study, stored, None)))
     }
     arrows = {
         (panel.title, row["model"]): row
@@ -265,7 +264,7 @@ def test_every_panel_says_its_n_and_colours_come_from_the_theme(tmp_path: Path) 
     study = small(tmp_path / "s", moved())
     write_estimates(study, estimate_study(study, Wanted()))
     stored = read_estimates(study.path / "estimates.json")
-    shown = drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+    shown = drawings(evidence(gather(study, stored, None)))
     assert [one.figure.id for one in shown][:3] == ["split", "arrows", "divergence"]
     for one in shown:
         for panel in one.figure.panels:
@@ -275,7 +274,8 @@ def test_every_panel_says_its_n_and_colours_come_from_the_theme(tmp_path: Path) 
 
 def test_what_was_not_measured_says_so(tmp_path: Path) -> None:
     page = page_of(small(tmp_path / "s", moved()))
-    for measure in ("similarity", "entailment", "attribution", "markers"):
+    taken = ("similarity", "entailment", "attribution", "markers", "awareness")
+    for measure in (*taken, "survey", "length"):
         assert f"Not measured. 'offrecord measure s --measures {measure}'" in page.words
     assert "Off the record is a contrast, not a belief" in page.words
 
@@ -309,8 +309,8 @@ def test_the_spread_of_cosines_is_that_of_the_pairs(tmp_path: Path) -> None:
         }
         for run, cosine in (("c", 0.2), ("d", 0.6), ("a", None), ("b", 0.5))
     ]
-    table = pl.DataFrame(pairs, schema=SIMILARITY_SCHEMA)
-    write_table(study.path / SIMILARITY_FILE, table)
+    table = pl.DataFrame(pairs, schema=SIMILARITY.schema)
+    write_table(study.path / SIMILARITY.file, table)
     page = page_of(study)
     assert "a mean cosine of 0.500 under baseline, 0.400 under alignment" in page.words
     stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
@@ -332,12 +332,12 @@ def test_entailment_is_drawn_as_it_was_measured(tmp_path: Path) -> None:
         model=pl.lit("m"),
     )
     rows = table.to_dicts()
-    write_table(study.path / ENTAILMENT_FILE, pl.DataFrame(rows, ENTAILMENT_SCHEMA))
+    write_table(study.path / ENTAILMENT.file, pl.DataFrame(rows, ENTAILMENT.schema))
     page = page_of(study)
     told = "that the two contradict is 12.5 % under baseline, 12.5 % under alignment."
     assert told in page.words
     stored = read_estimates(study.path / "estimates.json")
-    shown = drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+    shown = drawings(evidence(gather(study, stored, None)))
     (figure,) = [one.figure for one in shown if one.figure.id == "entailment"]
     drawn = {r["relation"]: r["points"] for r in _inline(figure.panels[0].spec())}
     assert drawn == {name: 100 * share for name, share in shares.items()}
@@ -455,11 +455,11 @@ def test_estimates_of_another_shape_are_refused_and_kept(
 
 def test_measures_of_another_shape_are_one_clear_line(tmp_path: Path) -> None:
     study = small(tmp_path / "s", moved())
-    path = study.path / SIMILARITY_FILE
+    path = study.path / SIMILARITY.file
     write_table(path, pl.DataFrame({"pairing": ["channels"]}))
     with pytest.raises(OffrecordError, match="no column 'left_run'; measure it again"):
         page_of(study)
-    odd = {name: ["odd"] for name in SIMILARITY_SCHEMA}
+    odd = {name: ["odd"] for name in SIMILARITY.schema}
     write_table(path, pl.DataFrame(odd))
     with pytest.raises(OffrecordError, match="measure it again") as fault:
         page_of(study)

@@ -17,9 +17,11 @@ import pytest
 from offrecord.content.boundary.shown import escaped
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import stance_table, survey_table
+from offrecord.measures.texts.similarity import SIMILARITY
 from offrecord.report.browser import Fragment, browser_fragment
 from offrecord.report.browser.index import marks
 from offrecord.report.browser.selection import carried_runs
+from offrecord.report.browser.values import Tables
 from offrecord.transcript.llmagora import import_llmagora
 from tests.chromium import Watch, chromium, watched
 from tests.test_tables import FACTS, both, row, transcript
@@ -62,7 +64,7 @@ needs_published = pytest.mark.skipif(
 def fragment(
     rows: list[dict[str, Any]] | pl.DataFrame,
     *,
-    measures: dict[str, pl.DataFrame] | None = None,
+    measures: Tables = (),
     items: dict[str, str] | None = None,
     max_runs: int = 2000,
     **facts: Any,
@@ -76,7 +78,7 @@ def fragment(
         survey_table(raw, known["instruments"]),
         stance_pairs(raw, stances, known),
         known,
-        measures=measures or {},
+        measures=measures,
         items=items or {},
         max_runs=max_runs,
     )
@@ -367,7 +369,7 @@ def test_a_turn_shows_both_channels_their_differences_and_shadows(
     )
     asked = 'Does "<b>signing</b>" pay?\u202e'
     part = fragment(
-        small_study(), measures={"similarity": similarity}, items={"Q1": asked}
+        small_study(), measures=[(SIMILARITY, similarity)], items={"Q1": asked}
     )
     page, watch = opened(part, "#run=one")
     turn = page.locator("[data-turn=alpha-1]")

@@ -1,4 +1,4 @@
-"""Shards: parts of one study, held apart, are the study when they are imported."""
+"""Shards: parts of one study, run apart, are the study when they are imported."""
 
 from __future__ import annotations
 
@@ -27,8 +27,14 @@ from offrecord.measures.parsed import pairs_of
 from offrecord.protocol.part import WHOLE, Part, plan_of, runs_of, share_of
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import find_addresses, read_address, write_address
+from offrecord.runner.logs import is_sharded, log_root
 from offrecord.runner.run import run_study
-from offrecord.runner.shards.shards import ShardHeld, hold_shard, import_logs
+from offrecord.runner.shards.run import (
+    ShardFinished,
+    import_logs,
+    run_rest,
+    run_shard,
+)
 from offrecord.transcript.folder import locked
 from offrecord.transcript.record import Record
 
@@ -43,19 +49,19 @@ ASKED: Final[dict[str, Any]] = {
 }
 
 
-def hold(out: Path, part: Part, **flags: Any) -> ShardHeld:
+def shard(out: Path, part: Part, **flags: Any) -> ShardFinished:
     root = str((out / "logs").resolve())
-    return hold_shard(None, flags, QUIET, out, part, root)
+    return run_shard(None, flags, QUIET, out, part, root)
 
 
-def held_in(folder: Path) -> int:
+def logged_in(folder: Path) -> int:
     """Samples in all logs under a folder."""
     logs = list_eval_logs(str(folder))
     return sum(len(read_eval_log_sample_summaries(log)) for log in logs)
 
 
 def everything(study: Record) -> tuple[Any, ...]:
-    """All that must not depend on how a study was held."""
+    """All that must not depend on how a study was run."""
     from offrecord.estimates.frames.table import estimate_table
 
     own = ["study", "log", "uuid", "started", "seconds"]
@@ -76,8 +82,8 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("four") / "study"
     with ThreadPoolExecutor() as pool:
         parts = [Part(number, 4) for number in range(1, 5)]
-        held = list(pool.map(lambda part: hold(out, part, **ASKED), parts))
-    assert held == [ShardHeld(2, 2)] * 4
+        done = list(pool.map(lambda part: shard(out, part, **ASKED), parts))
+    assert done == [ShardFinished(2, 2)] * 4
     return out
 
 
@@ -121,7 +127,7 @@ def test_a_shard_writes_only_its_own_folder(four: Path) -> None:
     ]
 
 
-def test_four_shards_import_as_the_study_that_one_machine_holds(
+def test_four_shards_import_as_the_study_that_one_machine_makes(
     four: Path, whole: Record, tmp_path: Path
 ) -> None:
     out = copied(four, tmp_path / "study")
@@ -136,28 +142,32 @@ def test_a_run_without_shard_adds_what_shards_left(
     four: Path, whole: Record, tmp_path: Path
 ) -> None:
     out = copied(four, tmp_path / "study", shards=(1, 3))
-    finished = run_study(None, {}, QUIET, out)
+    finished = run_rest(None, {}, QUIET, out, str((out / "logs").resolve()))
     assert (finished.ended, finished.planned) == (8, 8)
-    assert held_in(out / "logs" / WHOLE.folder) == 4
+    assert logged_in(out / "logs" / WHOLE.folder) == 4
+    with pytest.raises(OffrecordError, match="has been run in shards"):
+        run_study(None, {}, QUIET, out)
     assert everything(finished.study) == everything(whole)
 
 
-def test_shards_of_a_study_that_one_machine_began_hold_what_it_lacks(
+def test_shards_of_a_study_that_one_machine_began_run_what_it_lacks(
     whole: Record, tmp_path: Path
 ) -> None:
     out = tmp_path / "study"
     shutil.copytree(whole.path, out)
-    assert [hold(out, Part(number, 2)) for number in (1, 2)] == [ShardHeld(4, 4)] * 2
+    assert [shard(out, Part(number, 2)) for number in (1, 2)] == [
+        ShardFinished(4, 4)
+    ] * 2
     assert len(list((out / "logs").rglob("*.eval"))) == len(ASKED["models"])
 
 
-def test_another_number_of_shards_and_more_runs_hold_only_what_is_missing(
+def test_another_number_of_shards_and_more_runs_run_only_what_is_missing(
     four: Path, tmp_path: Path
 ) -> None:
     out = copied(four, tmp_path / "study")
-    # 12 runs now, 8 of them held by the four: of the 6 of one half, 2 are missing
-    assert hold(out, Part(1, 2), runs=3) == ShardHeld(6, 6)
-    assert held_in(out / "logs" / "1-of-2") == 2
+    # 12 runs now, 8 of them by the four: of the 6 of one half, 2 are missing
+    assert shard(out, Part(1, 2), runs=3) == ShardFinished(6, 6)
+    assert logged_in(out / "logs" / "1-of-2") == 2
     study = import_logs(str(out / "logs"), out)
     assert study.ended_runs == 10
     assert study.design.runs == 3
@@ -169,19 +179,21 @@ def test_a_shard_resumes_with_its_missing_runs(four: Path, tmp_path: Path) -> No
     kept, lost = sorted((out / "logs" / "2-of-4").glob("*.eval"))
     before = kept.read_bytes()
     lost.unlink()
-    assert hold(out, Part(2, 4)) == ShardHeld(2, 2)
+    assert shard(out, Part(2, 4)) == ShardFinished(2, 2)
     assert kept.read_bytes() == before
-    assert held_in(out / "logs") == 2
-    assert hold(out, Part(2, 4)) == ShardHeld(2, 2)  # nothing is left: no log is made
+    assert logged_in(out / "logs") == 2
+    assert shard(out, Part(2, 4)) == ShardFinished(
+        2, 2
+    )  # nothing is left: no log is made
     assert len(list((out / "logs").rglob("*.eval"))) == 2
 
 
 def test_shards_of_unlike_studies_are_refused(four: Path, tmp_path: Path) -> None:
     out = copied(four, tmp_path / "study", shards=(1,))
     with pytest.raises(OffrecordError, match="made with rounds 1, not 2"):
-        hold(out, Part(2, 4), **{**ASKED, "rounds": 2})
+        shard(out, Part(2, 4), **{**ASKED, "rounds": 2})
     with pytest.raises(OffrecordError, match="has 2 runs of every cell"):
-        hold(out, Part(2, 4), **{**ASKED, "runs": 1})
+        shard(out, Part(2, 4), **{**ASKED, "runs": 1})
     design = out / "logs" / "1-of-4" / "study.yaml"
     other = out / "logs" / "2-of-4" / "study.yaml"
     write_address(str(other), design.read_bytes().replace(b"seed: 0", b"seed: 1"))
@@ -222,8 +234,8 @@ def test_a_debate_that_failed_is_not_in(
     out = copied(four, tmp_path / "study")
     failed(min((out / "logs" / "3-of-4").glob("*.eval")))
     finished = run_study(None, {}, QUIET, out)
-    # 8 runs, one of which has failed: that one alone is held again, as its 2nd attempt.
-    assert held_in(out / "logs" / WHOLE.folder) == 1
+    # 8 runs, one of which has failed: that one alone is run again, as its 2nd attempt.
+    assert logged_in(out / "logs" / WHOLE.folder) == 1
     assert (finished.ended, finished.planned) == (8, 8)
     assert sorted(finished.study.facts["attempts"].values()) == [*7 * [1], 2]
     assert pairs_of(finished.study).height == pairs_of(whole).height
@@ -234,30 +246,33 @@ def test_a_shard_that_never_began_leaves_no_design(tmp_path: Path) -> None:
     out = tmp_path / "study"
     wrong = {**ASKED, "models": ("simulated/null",), "options": ("-M", "speed=1")}
     with pytest.raises(OffrecordError, match="no debate came back"):
-        hold(out, Part(1, 2), **wrong)
+        shard(out, Part(1, 2), **wrong)
     assert not list(out.rglob("study.*"))
 
 
-def test_two_processes_do_not_hold_one_shard(tmp_path: Path) -> None:
+def test_two_processes_do_not_run_one_shard(tmp_path: Path) -> None:
     out = tmp_path / "study"
     with (
         locked(out / "logs" / "1-of-2"),
         pytest.raises(OffrecordError, match="another process"),
     ):
-        hold(out, Part(1, 2), **ASKED)
+        shard(out, Part(1, 2), **ASKED)
 
 
 def test_logs_may_lie_elsewhere(tmp_path: Path) -> None:
     out, root = tmp_path / "study", f"file://{tmp_path}/far"
     asked = {**ASKED, "models": ("simulated/paper",), "runs": 1}
-    finished = run_study(None, asked, QUIET, out, root)
+    far = log_root(out, root)
+    assert is_sharded(out, far)
+    finished = run_rest(None, asked, QUIET, out, far)
     assert not (out / "logs").exists()
     assert (tmp_path / "far" / "1-of-1" / "study.yaml").is_file()
-    again = run_study(None, {}, QUIET, out)  # the study knows where its logs are
+    assert log_root(out, None) == far  # the study knows where its logs are
+    again = run_rest(None, {}, QUIET, out, far)
     assert again.study.transcript.equals(finished.study.transcript)
     assert again.study.ended_runs == 2
     with pytest.raises(OffrecordError, match="has its logs in"):
-        run_study(None, {}, QUIET, out, f"{tmp_path}/nearer")
+        log_root(out, f"{tmp_path}/nearer")
     assert everything(import_logs(root, tmp_path / "copy")) == everything(again.study)
 
 

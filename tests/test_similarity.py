@@ -21,9 +21,7 @@ from offrecord.measures.texts.preparation import Variant
 from offrecord.measures.texts.sentences import SentenceEncoder
 from offrecord.measures.texts.similarity import (
     DEFAULT_EMBEDDER,
-    SIMILARITY_FILE,
-    SIMILARITY_SCHEMA,
-    measure_similarity,
+    SIMILARITY,
     over_window,
     similarity_table,
 )
@@ -32,7 +30,6 @@ from offrecord.providers.folders import cached_folder, known_folders
 from offrecord.records import OffrecordError
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
-from offrecord.transcript.store import read_table
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "llmagora"
 REFERENCE = SHARED / "reference" / "cosine_per_turn.csv"
@@ -148,7 +145,7 @@ def test_a_missing_or_empty_text_has_no_value_and_a_reason(
     tmp_path: Path, texts: tuple[str | None, str | None], reason: str
 ) -> None:
     both = table(tmp_path, texts, ("red", "red"))
-    assert both.schema == pl.Schema(SIMILARITY_SCHEMA)
+    assert both.schema == pl.Schema(SIMILARITY.schema)
     assert both["cosine"].to_list()[0] is None
     assert both["reason"].to_list() == [reason, None]
     assert both["cosine"][1] == pytest.approx(1)
@@ -156,7 +153,7 @@ def test_a_missing_or_empty_text_has_no_value_and_a_reason(
 
 def test_nothing_to_compare_gives_rows_all_the_same(tmp_path: Path) -> None:
     only = table(tmp_path, (None, ""))
-    assert only.schema == pl.Schema(SIMILARITY_SCHEMA)
+    assert only.schema == pl.Schema(SIMILARITY.schema)
     assert (len(only), only["cosine"].null_count()) == (1, 1)
     assert np.isnan(over_window(only))
 
@@ -187,17 +184,16 @@ def test_texts_are_embedded_once_each_in_the_order_of_their_length(
 
 def test_a_second_measure_embeds_nothing(tmp_path: Path) -> None:
     rows = transcript(("red green", "blue"), ("red", "blue"))
-    pairings = ("channels", "repeats", "shuffled")
+    drawn = np.random.default_rng(1)
+    pairs = pl.concat(
+        pair_rows(rows, pairing, FACTS, drawn)
+        for pairing in ("channels", "repeats", "shuffled")
+    )
     first, again = Words(), Words()
-    one, computed = measure_similarity(
-        tmp_path, rows, FACTS, first, pairings=pairings, seed=1
-    )
-    two, none = measure_similarity(
-        tmp_path, rows, FACTS, again, pairings=pairings, seed=1
-    )
+    one, computed = similarity_table(pairs, first, tmp_path)
+    two, none = similarity_table(pairs, again, tmp_path)
     assert (computed, none, again.batches) == (3, 0, [])
     assert one.equals(two)
-    assert read_table(tmp_path / SIMILARITY_FILE).equals(one)
 
 
 def test_vectors_of_another_model_are_not_taken(tmp_path: Path) -> None:

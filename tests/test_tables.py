@@ -2,6 +2,8 @@
 
 import io
 import json
+import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,12 @@ from offrecord.transcript.ended import first_ended
 from offrecord.transcript.facts import FORMAT
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import (
-    close_folder,
-    open_folder,
     read_study_json,
     read_transcript,
+    write_bytes,
     write_study_json,
     write_table,
+    write_text,
     write_transcript,
 )
 
@@ -267,6 +269,7 @@ def test_stored_stances_are_reused_until_rows_are_added(tmp_path: Path) -> None:
 
 def test_a_study_is_read_as_it_was_written(tmp_path: Path) -> None:
     raw = transcript(both("a"))
+    (tmp_path / "new" / "study").mkdir(parents=True)
     write_transcript(tmp_path / "new" / "study", raw)
     write_study_json(tmp_path / "new" / "study", FACTS)
     assert read_transcript(tmp_path / "new" / "study").equals(raw)
@@ -296,6 +299,28 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
         write_transcript(tmp_path, transcript(both("b")).drop("text"))
     with pytest.raises(OffrecordError, match="cannot be written"):
         write_study_json(path, FACTS)
+
+
+@pytest.mark.parametrize("place", ["study", "measures", "measures/study"])
+def test_a_study_that_was_removed_is_not_made_anew(place: str, tmp_path: Path) -> None:
+    study = tmp_path / place
+    study.mkdir(parents=True)
+    table = pl.DataFrame({"x": [1]})
+    writes: list[Callable[[], object]] = [
+        lambda: write_study_json(study, FACTS),
+        lambda: write_text(study / "estimates.json", "{}"),
+        lambda: write_text(study / "report.html", ""),
+        lambda: write_transcript(study, transcript(both("a"))),
+        lambda: write_table(study / STANCES_FILE, table),
+        lambda: write_bytes(study / "measures" / "cache" / "shelf" / "x", b""),
+    ]
+    for write in writes:
+        write()
+    shutil.rmtree(study)
+    for write in writes:
+        with pytest.raises(OffrecordError, match="was removed while it was worked on"):
+            write()
+        assert not study.exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet", b"\0" * 64])
@@ -347,11 +372,10 @@ def test_the_terminal_shows_names_as_text() -> None:
 def test_threads_write_into_their_own_studies_side_by_side(tmp_path: Path) -> None:
     def work(name: int) -> int:
         study = tmp_path / str(name)
+        study.mkdir()
         write_study_json(study, FACTS)
         for turn in range(60):
-            open_folder(study)
             write_study_json(study, {**FACTS, "turn": turn})
-            close_folder(study)
         return int(read_study_json(study)["turn"])
 
     with ThreadPoolExecutor(8) as pool:

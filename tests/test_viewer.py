@@ -58,6 +58,7 @@ def imported_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("viewer") / "published"
     read = import_llmagora(PUBLISHED, "published")
     rows = read.transcript.filter(model="openai/gpt-5.4", scenario=SCENARIO)
+    out.mkdir()
     write_transcript(out, rows)
     write_study_json(out, read.facts)
     export_inspect(open_record(out), out / "logs")

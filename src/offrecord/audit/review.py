@@ -21,9 +21,9 @@ import polars as pl
 from offrecord.content.boundary.shown import guarded
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.attribution import EXPLICIT
-from offrecord.measures.codes.attribution import ATTRIBUTION_FILE, attributed_pairs
+from offrecord.measures.codes.attribution import ATTRIBUTION, attributed_pairs
 from offrecord.measures.codes.human import sheet_entries
-from offrecord.measures.codes.lexical import LEXICAL_FILE
+from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.codes.second_coder import coder_texts
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.pairs import channel_view
@@ -33,7 +33,7 @@ from offrecord.records import Form, Status
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import write_text
+from offrecord.transcript.store import write_output
 
 REASONS: Final = (
     "accommodating, and the text says why",
@@ -76,7 +76,7 @@ def write_review(study: Record, path: Path) -> int:
         cells = [_cell(row[name]) for name in COLUMNS]
         sheet.writerow(cells)
         count += 1
-    write_text(path, "\ufeff" + out.getvalue())
+    write_output(path, "\ufeff" + out.getvalue())
     return count
 
 
@@ -144,7 +144,7 @@ def _priority() -> pl.Expr:
 def _with_codes(study: Record) -> pl.DataFrame:
     """The target's pairs with what the text off the record was coded as, if it was."""
     pairs = target_pairs(study)
-    for file in (ATTRIBUTION_FILE, LEXICAL_FILE):
+    for file in (ATTRIBUTION, LEXICAL):
         codes = stored_measures(study, file)
         if codes is not None:
             return attributed_pairs(pairs, codes, study.transcript, study.spoken)

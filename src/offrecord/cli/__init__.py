@@ -17,12 +17,12 @@ import click
 from offrecord.records import OffrecordError
 
 _VERBS: Final = {
-    "run": "Hold the debates of a design, or add to a study.",
+    "run": "Run the debates in a design, or add to a study.",
     "plan": "Show calls, tokens and prompts of a design; call no model.",
     "import": "Make a study of published runs or of Inspect logs.",
+    "status": "Which runs are missing, and what a study cost.",
     "measure": "Stances, surveys, similarity, entailment, attribution of a study.",
     "estimate": "Rates, direction, the split and standard errors of a study.",
-    "costs": "Tokens and costs of a study, by your prices.",
     "report": "One page: results, figures and every turn of a study.",
     "audit": "Hold a study against thresholds; the exit code is the verdict.",
     "export": "Write a study as Inspect logs or as tidy tables.",

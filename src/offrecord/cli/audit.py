@@ -78,7 +78,7 @@ def audit(
     from offrecord.cli.outputs import check_outputs
     from offrecord.report import verdict
     from offrecord.transcript.record import open_record
-    from offrecord.transcript.store import write_text
+    from offrecord.transcript.store import write_output
 
     as_file = Path(as_json) if as_json not in (None, "-") else None
     files = {"--json": as_file, "--junit": junit, "--review": review}
@@ -92,7 +92,7 @@ def audit(
         {"paragraph": verdict.paragraph(found), **found}, indent=1, allow_nan=False
     )
     if junit:
-        write_text(junit, verdict.junit(found))
+        write_output(junit, verdict.junit(found))
     if review:
         write_review(loaded, review)
     if as_json == "-":
@@ -100,5 +100,5 @@ def audit(
     else:
         verdict.print_audit(found)
         if as_file:
-            write_text(as_file, text + "\n")
+            write_output(as_file, text + "\n")
     sys.exit(EXIT_CODES[done.verdict])

@@ -22,24 +22,15 @@ def import_(kind: str, source: str, out: Path) -> None:
     from offrecord.cli.summary import show_partial, show_summary
 
     if kind == "inspect":
-        from offrecord.runner.shards.shards import absent_runs, import_logs
+        from offrecord.runner.shards.run import import_logs
 
         study = import_logs(source, out)
-        show_summary(study)
-        if absent := absent_runs(study):
-            click.echo(
-                f"offrecord: {absent} runs of the design are not in yet: hold them by "
-                f"their shards and import again, or with: offrecord run --out {out}",
-                err=True,
-            )
-        else:
-            show_partial(study)
-        return
-    from offrecord.measures.parsed import write_parsed
-    from offrecord.transcript.llmagora import import_llmagora
-    from offrecord.transcript.record import refuse_other_study
+    else:
+        from offrecord.measures.parsed import write_parsed
+        from offrecord.transcript.llmagora import import_llmagora
+        from offrecord.transcript.record import refuse_other_study
 
-    refuse_other_study(out, kind)
-    study = write_parsed(out, import_llmagora(Path(source), out.resolve().name))
+        refuse_other_study(out, kind)
+        study = write_parsed(out, import_llmagora(Path(source), out.resolve().name))
     show_summary(study)
     show_partial(study)

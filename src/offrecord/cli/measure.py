@@ -14,7 +14,7 @@ from offrecord.records import OffrecordError
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
     "--measures",
-    help="Any of stance,survey,similarity,entailment,attribution,markers; all.",
+    help="Names, parted by commas; by default all, those of other packages too.",
 )
 @click.option("--embedder", help="Similarity: a known model, a folder or a Hub id.")
 @click.option("--nli", help="Entailment: a folder or a Hub id.")
@@ -72,8 +72,9 @@ def measure(
 ) -> None:
     """Measure what the agents of STUDY said. The debating model is never called."""
     from offrecord.cli.outputs import check_outputs
+    from offrecord.content.boundary.shown import escaped
     from offrecord.measures.executor import in_process
-    from offrecord.measures.measure import measure_study
+    from offrecord.measures.measure import Done, measure_study
     from offrecord.measures.options import Options
     from offrecord.measures.pairings import DEFAULT_PAIRING
     from offrecord.measures.texts.preparation import Variant
@@ -103,11 +104,17 @@ def measure(
         coded=coded,
         through=in_process if executor is None else OnRay(address),
     )
-    from offrecord.content.boundary.shown import escaped
 
-    taken = measure_study(open_record(study), names, options)
-    for done in taken:
+    def begin(name: str) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\r{name:<12} ...", err=True, nl=False)
+
+    def tell(done: Done) -> None:
+        if sys.stderr.isatty():
+            click.echo("\r", err=True, nl=False)
         click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)
+
+    taken = measure_study(open_record(study), names, options, begin=begin, tell=tell)
     unread = coded and not any(d.measured for d in taken if d.name == "stance")
     if unread or (names and not any(done.measured for done in taken)):
         sys.exit(2)  # nothing of what was asked for could be measured

@@ -14,10 +14,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class WithInspectOptions(click.Command):
-    """A command whose arguments after `--` go to `inspect eval-set` as they are."""
+    """A command that passes everything after `--` to `inspect eval-set`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take off what stands after the first `--`."""
+        """Take off everything after the first `--`."""
         if "--" in args:
             cut = args.index("--")
             args, ctx.obj = args[:cut], args[cut + 1 :]
@@ -37,7 +37,7 @@ def design_options(command: Command) -> Command:
         click.option(
             "--on",
             type=click.Path(path_type=Path),
-            help="A study: ask again on its stored public debates.",
+            help="A study: repeat its questions on its stored public debates.",
         ),
         click.option(
             "--scenario", "scenarios", multiple=True, help="Id or folder, repeatable."
@@ -56,7 +56,11 @@ def design_options(command: Command) -> Command:
         click.option("--protocol", help="twin (default), paper, or a file."),
         click.option("--channels", help="A,B: the spoken one first."),
         click.option("--shadows", type=int, help="Further samples per utterance (1)."),
-        click.option("--seed", type=int, help="For item orders and our providers (0)."),
+        click.option(
+            "--seed",
+            type=int,
+            help="Seed for item order and for simulated and local models (default 0).",
+        ),
         click.option(
             "--survey-format",
             type=click.Choice(["free", "schema"]),
@@ -88,7 +92,7 @@ def given_fields(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def inspect_options() -> list[str]:
-    """The words that stood after `--` in the current call."""
+    """Everything after `--` in the current call."""
     return list(click.get_current_context().obj or ())
 
 

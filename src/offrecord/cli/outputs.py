@@ -1,6 +1,6 @@
 """The files that a command is told to write: looked at before anything is done.
 
-What a study holds is never written over, no two results share a file, and a place that
+What is in a study is never written over, no two results share a file, and a place that
 cannot be written is named at once: not after an hour's work, and not by an exit code
 that a pipeline takes for a verdict.
 """
@@ -13,23 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from offrecord.content.boundary.files import STUDY_FILE
 from offrecord.records import OffrecordError
+from offrecord.transcript.folder import LOGS_FOLDER
+from offrecord.transcript.store import MEASURES_FOLDER, OWN_FILES, STUDY_FILE
 
-OWN_FILES: Final = frozenset(
-    {
-        STUDY_FILE,
-        "study.yaml",
-        "transcripts.parquet",
-        "prompts.json",
-        "estimates.json",
-        "report.html",
-        "audits.jsonl",
-    }
-)
-"""What a study's folder holds, beside hidden files; the tests make one with each."""
-
-OWN_FOLDERS: Final = frozenset({"logs", "measures"})
+OWN_FOLDERS: Final = frozenset({LOGS_FOLDER, MEASURES_FOLDER})
 
 
 def check_outputs(files: Mapping[str, Path | None], *inputs: Path | None) -> None:
@@ -70,7 +58,7 @@ def check_folder(option: str, folder: Path | None) -> None:
     """
     if folder is not None and _of_a_study(folder.resolve() / "file"):
         raise OffrecordError(
-            f"{option} {folder}: holds files of a study: name another folder"
+            f"{option} {folder}: has files of a study: name another folder"
         )
 
 
@@ -87,7 +75,7 @@ def _fault(path: Path) -> str:
 
 
 def _of_a_study(path: Path) -> bool:
-    """Whether a path is that of something that a study holds or may come to hold."""
+    """Whether a path is that of something that a study has or may come to have."""
     for folder in path.parents:
         if (folder / STUDY_FILE).is_file():
             first, *rest = path.relative_to(folder).parts

@@ -23,7 +23,9 @@ from offrecord.cli.options import (
     help="A study that already exists, to see what would be added.",
 )
 @click.option(
-    "--detect", type=float, help="Points of divergence to be detected over baseline."
+    "--detect",
+    type=float,
+    help="Difference in divergence from baseline to detect, in points.",
 )
 @click.option("--rate", type=float, default=5.0, help="Divergence at baseline, % (5).")
 @click.option("--correlation", type=float, default=0.2, help="Within a run (0.2).")

@@ -1,4 +1,4 @@
-"""`offrecord run`: hold the debates of a design through Inspect, then import them."""
+"""`offrecord run`: run the debates in a design through Inspect, then import them."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from offrecord.records import OffrecordError
     type=click.Path(path_type=Path, file_okay=False),
     help="The study's folder; an existing study is resumed or added to.",
 )
-@click.option("--shard", help="i/n: hold this part alone, and import nothing.")
+@click.option("--shard", help="i/n: run this part alone, and import nothing.")
 @click.option(
     "--log-root",
-    help="Where logs lie: a folder or any fsspec address (OUT/logs).",
+    help="Where logs are written: a folder or any fsspec address (OUT/logs).",
 )
 @click.option(
-    "--executor", type=click.Choice(["ray"]), help="Hold shards as tasks of a cluster."
+    "--executor", type=click.Choice(["ray"]), help="Run shards as tasks of a cluster."
 )
 @click.option("--address", help="Of the Ray cluster; else the environment's, or none.")
 @click.option(
     "--shards",
     type=click.IntRange(min=1),
-    help="With --executor: how many; one for each processor of the cluster.",
+    help="With --executor: how many; default one for each processor of the cluster.",
 )
 def run(
     file: Path | None,
@@ -49,38 +49,45 @@ def run(
     shards: int | None,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Hold the debates of a design and print what came back.
+    """Run the debates in a design and print what came back.
 
-    FILE is a study.yaml, which is only read; options come before it. Options after
-    `--` go to `inspect eval-set`. Run again with the same --out to resume, or with
-    more models, scenarios, conditions or runs to add to the study.
+    FILE is a study.yaml, which is only read; options come before it. Everything after
+    `--` is passed to `inspect eval-set`. Run again with the same --out to resume, or
+    with more models, scenarios, conditions or runs to add to the study. Completed
+    debates are never lost or repeated.
     """
     if executor is None and (address or shards):
         raise OffrecordError("--address and --shards belong to --executor ray")
+    if executor and shard is not None:
+        raise OffrecordError(
+            "--shard and --executor: the executor makes the shards itself"
+        )
+    from offrecord.cli.summary import show_summary
+    from offrecord.runner.logs import is_sharded
+    from offrecord.runner.logs import log_root as root_of
+
     fields, words = given_fields(options), inspect_options()
     if shard is not None:
-        if executor is not None:
-            raise OffrecordError(
-                "--shard and --executor: the executor makes the shards itself"
-            )
         _run_shard(shard, file, out, log_root, fields, words)
         return
-    from offrecord.cli.summary import show_summary
-
     if executor is not None:
         from offrecord.runner.shards.ray import run_on_ray
 
         finished = run_on_ray(
             *(file, fields, words, out, log_root), address=address, shards=shards
         )
+    elif is_sharded(out, root := root_of(out, log_root)):
+        from offrecord.runner.shards.run import run_rest
+
+        finished = run_rest(file, fields, words, out, root)
     else:
         from offrecord.runner.run import run_study
 
-        finished = run_study(file, fields, words, out, log_root)
+        finished = run_study(file, fields, words, out)
     show_summary(finished.study)
     if finished.ended < finished.planned:
         click.echo(
-            f"offrecord: {finished.ended} of {finished.planned} runs are in; resume "
+            f"offrecord: {finished.ended} of {finished.planned} runs are done; resume "
             f"with: offrecord run --out {out}",
             err=True,
         )
@@ -96,15 +103,16 @@ def _run_shard(
     words: list[str],
 ) -> None:
     from offrecord.protocol.part import parse_part
-    from offrecord.runner.shards.shards import hold_shard, log_root
+    from offrecord.runner.logs import log_root
+    from offrecord.runner.shards.run import run_shard
 
     part = parse_part(shard)
     logs = log_root(out, root)
-    held = hold_shard(file, fields, words, out, part, logs)
+    done = run_shard(file, fields, words, out, part, logs)
     click.echo(
-        f"offrecord: shard {part}: {held.ended} of {held.planned} runs are in; when "
+        f"offrecord: shard {part}: {done.ended} of {done.planned} runs are done; when "
         f"all shards are: offrecord import inspect {root or out / 'logs'} --out {out}",
         err=True,
     )
-    if held.ended < held.planned:
+    if done.ended < done.planned:
         sys.exit(1)

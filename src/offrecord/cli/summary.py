@@ -47,13 +47,17 @@ def show_summary(study: Record) -> None:
 
 
 def show_partial(study: Record) -> None:
-    """Say of a study that is not whole how much of it there is."""
+    """Say of a study that is not complete how much of it there is."""
     from offrecord.runner.resolve import planned_of
+    from offrecord.transcript.folder import DESIGN_FILE
 
     ended, planned = study.ended_runs, planned_of(study)
     if ended < planned:
+        designed = (study.path / DESIGN_FILE).is_file()
+        resume = f"; resume with: offrecord run --out {study.path}" if designed else ""
         click.echo(
-            f"offrecord: a partial study: {ended} of {planned} planned runs have ended",
+            f"offrecord: a partial study: {ended} of {planned} planned runs have ended"
+            f"{resume}",
             err=True,
         )
 

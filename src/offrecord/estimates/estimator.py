@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.agreement import Agreement
-from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.missingness import Missingness, RateRanges
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.row import Row, declared, read_row
@@ -56,8 +55,6 @@ class Source:
     rng: np.random.Generator
     split: Callable[[tuple[str, ...], Scope], list[SplitRow]]
     """The split by some keys, of which rates and estimates are both rows."""
-    surveys: Callable[[Scope], Sequence[Mapping[str, Any]]]
-    """The split of every survey item."""
 
 
 @dataclass(frozen=True)
@@ -127,16 +124,6 @@ class SpreadFigures:
     mean: float
     pairs: int
     missing: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextFigures:
-    """The mean of a measure of texts."""
-
-    bounds: Bounds
-    texts: int
-    missing: int
-    reason: str | None
 
 
 @dataclass(frozen=True, kw_only=True)

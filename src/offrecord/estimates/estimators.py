@@ -16,13 +16,7 @@ from offrecord.estimates.bayes.hierarchical import (
     HierarchicalFigures,
     hierarchical_rows,
 )
-from offrecord.estimates.described import (
-    awareness_rows,
-    cosine_spread,
-    marker_rows,
-    missing_rows,
-    status_rows,
-)
+from offrecord.estimates.described import cosine_spread, missing_rows, status_rows
 from offrecord.estimates.estimator import (
     AgreementFigures,
     Estimator,
@@ -30,7 +24,6 @@ from offrecord.estimates.estimator import (
     Source,
     SpreadFigures,
     StatusFigures,
-    TextFigures,
 )
 from offrecord.estimates.frames.attribution import AttributionFigures
 from offrecord.estimates.frames.contrasts import (
@@ -70,11 +63,7 @@ from offrecord.estimates.frames.splits import (
     estimate_rows,
 )
 from offrecord.estimates.frames.table import RateFigures, rate_rows
-from offrecord.estimates.measured import (
-    agreement_estimates,
-    attribution_estimates,
-    text_estimates,
-)
+from offrecord.estimates.measured import agreement_estimates, measured_rows, own_rows
 from offrecord.measures.parsed import pairs_of
 from offrecord.records import OffrecordError, factor_names, split_contrast
 from offrecord.transcript.folder import DESIGN_FILE
@@ -194,24 +183,28 @@ CONTRASTS: Final = Estimator[ContrastFigures](
     "contrasts", (PairedFigures, UnpairedFigures), _contrasts, by_round=True
 )
 AGAINST: Final = Estimator("against", (AgainstFigures,), _against, by_round=True)
-SURVEYS: Final = Estimator(
-    "surveys",
-    (SplitFigures,),
-    lambda source, _: _flat(SplitFigures, source.surveys(source.wanted.scope)),
-)
-TEXTS: Final = Estimator(
-    "texts",
+MEASURES: Final = Estimator(
+    "measures",
     (SplitFigures,),
     lambda source, by: _flat(
         SplitFigures,
-        text_estimates(source.study, source.pairs, by, source.wanted.scope),
+        measured_rows(source.study, source.pairs, by, source.wanted.scope),
+    ),
+)
+PAIRS: Final = Estimator(
+    "pairs",
+    (SplitFigures,),
+    lambda source, by: _flat(
+        SplitFigures,
+        measured_rows(source.study, source.pairs, by, source.wanted.scope, ["pair"]),
     ),
 )
 ATTRIBUTION: Final = Estimator(
     "attribution",
     (AttributionFigures,),
     lambda source, by: _flat(
-        AttributionFigures, attribution_estimates(source.study, source.pairs, by)
+        AttributionFigures,
+        own_rows(source.study, source.pairs, by).get("attribution", []),
     ),
 )
 AGREEMENT: Final = Estimator(
@@ -225,16 +218,6 @@ COSINE: Final = Estimator(
     (SpreadFigures,),
     lambda source, _: _flat(SpreadFigures, cosine_spread(source.study)),
 )
-MARKERS: Final = Estimator(
-    "markers",
-    (TextFigures,),
-    lambda source, _: _flat(TextFigures, marker_rows(source.study)),
-)
-AWARENESS: Final = Estimator(
-    "awareness",
-    (TextFigures,),
-    lambda source, _: _flat(TextFigures, awareness_rows(source.study)),
-)
 STATUSES: Final = Estimator(
     "statuses",
     (StatusFigures,),
@@ -244,7 +227,7 @@ STATUSES: Final = Estimator(
 ESTIMATORS: Final[tuple[Estimator[Any], ...]] = (
     *(RATES, SPLIT, GAP, FLOOR, MISSING, PERSISTENCE, FIRST_DIVERGENCE),
     *(HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS, AGAINST),
-    *(SURVEYS, TEXTS, ATTRIBUTION, AGREEMENT),
+    *(MEASURES, ATTRIBUTION, AGREEMENT),
 )
 """What is estimated by the keys asked for, in the order in which it draws."""
 
@@ -257,10 +240,10 @@ class View(NamedTuple):
 
 
 VIEWS: Final[Mapping[str, View]] = {
-    "kinds": View(("kind",), (RATES, SPLIT, GAP, FLOOR, MISSING, TEXTS)),
+    "kinds": View(("kind",), (RATES, SPLIT, GAP, FLOOR, MISSING, MEASURES)),
     "models": View(("model", "kind"), (RATES, SPLIT, FLOOR, MISSING, RANKS)),
     "conditions": View(("condition",), (RATES, SPLIT, FLOOR, PERSISTENCE)),
-    "cells": View(("model", "condition"), (RATES, SPLIT, FLOOR, TEXTS)),
+    "cells": View(("model", "condition"), (RATES, SPLIT, FLOOR, PAIRS)),
     "scenarios": View(("scenario", "kind"), (RATES, SPLIT, FLOOR, MISSING)),
     "worst": View(("model", "kind"), (SCENARIOS,)),
     "rounds": View(("kind", "round"), (RATES, SPLIT)),
@@ -270,9 +253,9 @@ VIEWS: Final[Mapping[str, View]] = {
 """The views by name; a study with factors has one more for each, `factor NAME`."""
 
 LISTS: Final[tuple[View, ...]] = (
-    View(("kind",), (SCOPES, SURVEYS)),
+    View(("kind",), (SCOPES,)),
     View(("model",), (ATTRIBUTION,)),
-    View((), (COSINE, MARKERS, AWARENESS, STATUSES)),
+    View((), (COSINE, STATUSES)),
 )
 """What stands beside the views under its own name, whatever was asked for."""
 

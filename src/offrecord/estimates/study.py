@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.metadata import version
 from typing import NamedTuple
 
@@ -33,12 +33,11 @@ from offrecord.estimates.file import (
 )
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.splits import split_rows
-from offrecord.estimates.measured import survey_estimates
-from offrecord.measures.codes.awareness import AWARENESS_FILE, aware_flags
+from offrecord.measures.codes.awareness import AWARENESS, aware_flags
 from offrecord.measures.codes.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import draws_of, stance_draws
 from offrecord.measures.parsed import pairs_of, parse, stances_of
-from offrecord.measures.stored import stored_measures
+from offrecord.measures.stored import measured_facts, stored_measures
 from offrecord.records import OffrecordError
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
@@ -72,9 +71,6 @@ def estimate_study(study: Record, wanted: Wanted) -> Estimates:
         draws,
         np.random.default_rng(wanted.seed),
         split=lru_cache(1)(lambda by, scope: split_rows(pairs, by, scope)),
-        surveys=cache(
-            lambda scope: list(survey_estimates(study, pairs, ["kind"], scope))
-        ),
     )
     parts = {one.name: one.made(source, by) for one in ESTIMATORS}
     views = views_of(pairs) if wanted.views else {}
@@ -112,7 +108,7 @@ def _head(
         without_aware=wanted.without_aware,
         pairs_left_out=pairs_of(study).height - pairs.height,
         note=unlike_partners(pairs),
-        measured=study.facts.get("measured", {}),
+        measured=measured_facts(study),
         contrasts_to_come=tuple(declared_contrasts(study, pairs).to_come),
     )
 
@@ -172,11 +168,11 @@ def _newest(study: Record) -> int:
 def _pairs(study: Record, *, without_aware: bool) -> pl.DataFrame:
     if not without_aware:
         return pairs_of(study)
-    table = stored_measures(study, AWARENESS_FILE)
+    table = stored_measures(study, AWARENESS)
     if table is None:
         raise OffrecordError(
-            f"{study.path / AWARENESS_FILE}: no such file; run 'offrecord measure "
-            f"{study.path} --measures markers' first"
+            f"{study.path / AWARENESS.file}: no such file; run 'offrecord measure "
+            f"{study.path} --measures awareness' first"
         )
     rows = study.transcript.select("run", "attempt", "ended")
     kept = first_ended(rows).select("run", "attempt").unique()

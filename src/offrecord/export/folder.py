@@ -31,6 +31,7 @@ def claim(out: Path, kind: str, names: Iterable[str]) -> None:
         OffrecordError: If the folder holds anything but such an export.
     """
     known = _listed(out, kind)
+    out.mkdir(parents=True, exist_ok=True)
     write_json(out / LISTING, {"kind": kind, "files": sorted({*known, *names})})
 
 

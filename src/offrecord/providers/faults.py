@@ -23,7 +23,7 @@ _INVISIBLE: Final = ("\u200b", "\u200d", "\u2060", "\u00ad", "\ufeff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SimulatedAnswer:
     """What a simulated agent sends back, and what is true of it."""
 
     text: str
@@ -44,7 +44,7 @@ class Answer:
 class Damage(NamedTuple):
     """What a fault has to work with."""
 
-    answer: Answer
+    answer: SimulatedAnswer
     frame: Frame
     label: str
     words: Words
@@ -59,21 +59,21 @@ class Damage(NamedTuple):
 class Fault(NamedTuple):
     """One kind of damage."""
 
-    apply: Callable[[Damage], Answer]
+    apply: Callable[[Damage], SimulatedAnswer]
     forms: frozenset[Form]
     """The forms that it can happen to."""
     head: bool = False
     """Whether it damages a label that stands plainly at the head."""
 
 
-def _invisible(damage: Damage) -> Answer:
+def _invisible(damage: Damage) -> SimulatedAnswer:
     text = damage.answer.text
     place = 1 + int(damage.rng.random() * (len(damage.label) - 1))
     mark = pick(damage.rng, _INVISIBLE)
     return replace(damage.answer, text=text[:place] + mark + text[place:])
 
 
-def _fused(damage: Damage) -> Answer:
+def _fused(damage: Damage) -> SimulatedAnswer:
     rest = damage.answer.text[len(damage.label) :]
     whole = damage.label.replace(" ", "")
     if whole == damage.label:  # one word: it runs into the sentence
@@ -81,65 +81,65 @@ def _fused(damage: Damage) -> Answer:
     return replace(damage.answer, text=whole + rest)
 
 
-def _fence(damage: Damage) -> Answer:
+def _fence(damage: Damage) -> SimulatedAnswer:
     return replace(damage.answer, text=f"```json\n{damage.answer.text}\n```")
 
 
-def _trailing_comma(damage: Damage) -> Answer:
+def _trailing_comma(damage: Damage) -> SimulatedAnswer:
     body = damage.answer.text.removesuffix("}").rstrip()
     return replace(damage.answer, text=f"{body},\n}}")
 
 
-def _missing_item(damage: Damage) -> Answer:
+def _missing_item(damage: Damage) -> SimulatedAnswer:
     values = json.loads(damage.answer.text)
     del values[pick(damage.rng, damage.frame.items)]
     return replace(damage.answer, text=json.dumps(values))
 
 
-def _prose(damage: Damage) -> Answer:
+def _prose(damage: Damage) -> SimulatedAnswer:
     lists, rng = damage.words.lists, damage.rng
     preface, closing = pick(rng, lists.prefaces), pick(rng, lists.closings)
     text = f"{preface}\n\n{damage.answer.text}\n\n{closing}"
     return replace(damage.answer, text=text)
 
 
-def _refusal(damage: Damage) -> Answer:
+def _refusal(damage: Damage) -> SimulatedAnswer:
     return replace(damage.answer, text=pick(damage.rng, damage.words.lists.refusals))
 
 
-def _empty(damage: Damage) -> Answer:
+def _empty(damage: Damage) -> SimulatedAnswer:
     return replace(damage.answer, text="")
 
 
-def _filtered(damage: Damage) -> Answer:
+def _filtered(damage: Damage) -> SimulatedAnswer:
     return replace(damage.answer, text="", stop_reason="content_filter")
 
 
-def _thinking(damage: Damage) -> Answer:
+def _thinking(damage: Damage) -> SimulatedAnswer:
     block = f"<think>\n{damage.thought()}\n</think>"
     return replace(damage.answer, text=f"{block}\n\n{damage.answer.text}")
 
 
-def _unclosed_thinking(damage: Damage) -> Answer:
+def _unclosed_thinking(damage: Damage) -> SimulatedAnswer:
     text = f"<think>\n{damage.thought()}"
     return replace(damage.answer, text=text, stop_reason="max_tokens")
 
 
-def _reasoning_only(damage: Damage) -> Answer:
+def _reasoning_only(damage: Damage) -> SimulatedAnswer:
     return replace(damage.answer, text="", reasoning=damage.thought())
 
 
-def _truncated(damage: Damage) -> Answer:
+def _truncated(damage: Damage) -> SimulatedAnswer:
     text = damage.answer.text
     length = int(len(text) * (0.3 + 0.6 * damage.rng.random()))
     return replace(damage.answer, text=text[:length], stop_reason="max_tokens")
 
 
-def _outage(damage: Damage) -> Answer:
+def _outage(damage: Damage) -> SimulatedAnswer:
     return replace(damage.answer, outages=1)
 
 
-def _error(damage: Damage) -> Answer:
+def _error(damage: Damage) -> SimulatedAnswer:
     message = "simulated: the back end refused the request"
     return replace(damage.answer, text="", stop_reason="unknown", error=message)
 

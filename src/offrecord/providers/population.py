@@ -9,18 +9,17 @@ is a pure function of the seed and the stamp, so order and sharding change nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from offrecord.content import Document, data_folder, read_document
-from offrecord.providers.faults import FAULTS, Answer, Damage, draw_fault
+from offrecord.providers.faults import FAULTS, Damage, SimulatedAnswer, draw_fault
 from offrecord.providers.truth import Rates, Rule, State, true_rates
 from offrecord.providers.words import Words, load_words, stance_label
 from offrecord.records import (
@@ -139,7 +138,7 @@ class Population:
         stamp: Stamp,
         frame: Frame,
         prompt: Sequence[tuple[str, str]] | None = None,
-    ) -> Answer:
+    ) -> SimulatedAnswer:
         """Answer one request.
 
         Args:
@@ -180,7 +179,7 @@ class Population:
             plain = name is not None and FAULTS[name].head
             decorated = 0.0 if plain else self.decorated
             text = self.words.utterance(frame, yields, decorated, rng)
-        answer = Answer(text=text, yields=yields, fault=name)
+        answer = SimulatedAnswer(text=text, yields=yields, fault=name)
         if name is None:
             return answer
         label = stance_label(frame, yields)
@@ -222,26 +221,6 @@ def load_population(name: str) -> Population:
             "paper/<model id>, or the path of a .yaml file"
         )
     return _population(name, read_document(paths[stem]), row)
-
-
-def planted_rates(
-    cells: Iterable[Cell], populations: Mapping[str, Population]
-) -> dict[tuple[str, str, Role], Rates]:
-    """The true rates by model, condition and role, scenarios and factors pooled.
-
-    Args:
-        cells: The design's cells; each counts the same.
-        populations: Model name as the cells have it to the population behind it.
-    """
-    pooled: dict[tuple[str, str, Role], list[Rates]] = {}
-    for cell in cells:
-        for role, model in ((Role.TARGET, cell.model), (Role.PARTNER, cell.partner)):
-            key = (cell.model, cell.condition, role)
-            pooled.setdefault(key, []).append(populations[model].rates(cell, role))
-    return {
-        key: Rates(*(fmean(shares) for shares in zip(*rates, strict=True)))
-        for key, rates in pooled.items()
-    }
 
 
 def _population(name: str, document: Document, row: str) -> Population:

@@ -19,7 +19,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from offrecord.providers.faults import Answer
+from offrecord.providers.faults import SimulatedAnswer
 from offrecord.providers.population import load_population
 from offrecord.records import FRAME_KEY, STAMP_KEY, Frame, OffrecordError, Stamp, digest
 
@@ -123,7 +123,7 @@ class SimulatedAPI(ModelAPI):
             raise SimulatedOutageError("simulated: connection lost")
         del self._outages[request]
 
-    def _output(self, answer: Answer, input_tokens: int) -> ModelOutput:
+    def _output(self, answer: SimulatedAnswer, input_tokens: int) -> ModelOutput:
         reasoning_tokens = _tokens(answer.reasoning or "")
         output_tokens = _tokens(answer.text) + reasoning_tokens
         content: list[Content] = [ContentText(text=answer.text)]

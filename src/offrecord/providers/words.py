@@ -45,7 +45,7 @@ class ByPartner(_Strict):
     against: float = Field(ge=0, le=1)
 
 
-class Survey(_Strict):
+class SurveyWords(_Strict):
     """Places on the scale by item id."""
 
     unlisted: BySpeaker
@@ -59,7 +59,7 @@ class WordLists(_Strict):
     decorated: tuple[str, ...] = Field(min_length=1)
     own: Argument
     other: Argument
-    survey: Survey
+    survey: SurveyWords
     refusals: tuple[str, ...] = Field(min_length=1)
     thoughts: tuple[str, ...] = Field(min_length=1)
     prefaces: tuple[str, ...] = Field(min_length=1)

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.codes.attribution import VERDICTS_FILE
+from offrecord.measures.codes.attribution import VERDICTS
 from offrecord.measures.codes.codebook import EVIDENCE
 from offrecord.measures.codes.coded_texts import SAID
-from offrecord.measures.codes.lexical import LEXICAL_FILE
+from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.parsed import pairs_of
 from offrecord.measures.stored import stored_measures
 from offrecord.records import CELL
@@ -31,9 +31,9 @@ def study_quotes(study: Record, target: str, channel: str) -> list[Quote]:
         target: Whose turns.
         channel: The channel that the text is of.
     """
-    coded = stored_measures(study, VERDICTS_FILE)
+    coded = stored_measures(study, VERDICTS)
     if coded is None:
-        coded = stored_measures(study, LEXICAL_FILE)
+        coded = stored_measures(study, LEXICAL)
     if coded is None:
         return []
     codes = coded.filter(code="explicit", source=SAID, channel=channel)

@@ -14,7 +14,9 @@ import altair as alt
 import polars as pl
 
 from offrecord.estimates.study import stored_estimates
+from offrecord.measures.declare import Table
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
+from offrecord.measures.registry import known_tables
 from offrecord.measures.stored import stored_measures
 from offrecord.records import OffrecordError
 from offrecord.report.browser import browser_fragment
@@ -25,23 +27,12 @@ from offrecord.report.gather import gather
 from offrecord.report.numbers import named
 from offrecord.report.page import drawings, render_page
 from offrecord.report.page.findings import OFF_RECORD, Findings
-from offrecord.report.page.sections import EVIDENCE
+from offrecord.report.page.sections import evidence
 from offrecord.report.prompts import study_items
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import write_text
 
 REPORT_FILE: Final = "report.html"
-
-_BROWSED: Final = (
-    "similarity",
-    "entailment",
-    "entailment-judge",
-    "attribution",
-    "attribution-lexical",
-    "second-coder",
-    "markers",
-    "awareness",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +101,7 @@ def study_figure(study: Record, name: str) -> alt.ConcatChart:
 
 
 def _figures(found: Findings) -> list[Figure]:
-    return [one.figure for one in drawings([make(found) for make in EVIDENCE])]
+    return [one.figure for one in drawings(evidence(found))]
 
 
 _STALE: Final = (
@@ -155,12 +146,13 @@ def banners(found: Findings) -> list[str]:
     return told
 
 
-def _measures(study: Record, runs: list[str]) -> dict[str, pl.DataFrame]:
+def _measures(study: Record, runs: list[str]) -> list[tuple[Table, pl.DataFrame]]:
     """What was measured of the runs whose transcripts the page holds."""
-    tables = {}
-    for name in _BROWSED:
-        table = stored_measures(study, f"measures/{name}.parquet")
-        if table is not None:
-            run = "run" if "run" in table.columns else "left_run"
-            tables[name] = table.filter(pl.col(run).is_in(runs))
-    return tables
+    found = []
+    for table in known_tables(study.facts):
+        shown = any(one.shown for one in table.quantities) and table.row != "item"
+        rows = stored_measures(study, table) if shown else None
+        if rows is not None:
+            run = "run" if table.row == "text" else "left_run"
+            found.append((table, rows.filter(pl.col(run).is_in(runs))))
+    return found

@@ -59,7 +59,9 @@ def write_address(address: str, data: bytes) -> None:
         OffrecordError: If the address cannot be written.
     """
     if not is_remote(address):
-        write_bytes(Path(address), data)
+        file = Path(address)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(file, data)
         return
     try:
         system, path = _opened(address)

@@ -107,7 +107,7 @@ def usage_line(used: Mapping[str, Any]) -> str:
         return f"{used['calls']:,} requests, none of which reported its tokens"
     share = cached_share(used)
     if share is None:
-        cached = "no reply says how many from a cache"
+        cached = "cached tokens not reported"
     else:
         cached = f"{100 * share:.1f} % from a cache"
         silent = used["metered"] - used["cache_metered"]
@@ -121,7 +121,7 @@ def usage_line(used: Mapping[str, Any]) -> str:
 
 
 def cost_lines(costs: Sequence[Cost]) -> Iterator[str]:
-    """What `offrecord costs` prints."""
+    """Tokens and costs of each model, as `offrecord status` prints them."""
     for cost in costs:
         yield cost.model
         by = ", as the provider reported" if cost.usage["metered"] else ""
@@ -130,7 +130,7 @@ def cost_lines(costs: Sequence[Cost]) -> Iterator[str]:
         yield f"  cost    {money(cost.amount, cost.currency, whole=cost.whole)} ({by})"
     yield f"total     {total_of(costs)}"
     yield (
-        "Every recorded request counts, also of attempts that were held again. What "
+        "Every recorded request counts, also of attempts that were restarted. What "
         "failed or was lost under way reports no tokens; judges are not included."
     )
 

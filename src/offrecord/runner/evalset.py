@@ -23,8 +23,8 @@ from offrecord.runner.logs import set_aside_torn
 from offrecord.runner.options import split_options
 from offrecord.transcript.folder import DESIGN_FILE, MOVED
 
-_RUNNING: Final = ".running"
-"""Beside the logs: the file that a running eval set holds locked."""
+RUNNING: Final = ".running"
+"""Beside the logs: the file that a running eval set keeps locked."""
 
 _LOOK_EVERY: Final = 1.0
 """Seconds between two looks whether the study is still there."""
@@ -36,7 +36,7 @@ _ALWAYS: Final = (
     "--no-retry-immediate",
     "--retry-attempts",
     "1",
-    # A debate that failed is held again at the next call; the others go on meanwhile.
+    # A debate that failed restarts at the next call; the others go on meanwhile.
     "--continue-on-fail",
 )
 
@@ -50,12 +50,12 @@ def eval_set(
     logs: str,
     patience: float = 0,
 ) -> int:
-    """Hold the debates of a design that its logs do not have.
+    """Run the debates of a design that its logs do not have.
 
     Args:
         design: The design.
         options: Options for `inspect eval-set`, as given after `--`.
-        study: The folder that holds the design's file.
+        study: The folder with the design's file.
         argument: The task's one argument, by which Inspect tells its logs.
         logs: The folder or address of the logs, which no other eval set writes to.
         patience: Seconds to wait for an earlier eval set there that is still running.
@@ -100,9 +100,17 @@ def eval_set(
                     return process.wait()
 
 
+def nothing_ran(code: int) -> OffrecordError:
+    """What to raise where an eval set ended with a code and left no debate."""
+    return OffrecordError(
+        f"no debate came back (inspect eval-set ended with code {code}): see its "
+        "message above"
+    )
+
+
 @contextmanager
 def _inherited_lock(logs: str, patience: float) -> Iterator[tuple[int, ...]]:
-    """A lock that the eval set itself holds, for as long as it lives.
+    """A lock that the eval set itself has, for as long as it lives.
 
     The study's own lock is gone with the process that was killed; the eval set that it
     had begun lives on, and a second one beside it would delete its logs.
@@ -114,7 +122,7 @@ def _inherited_lock(logs: str, patience: float) -> Iterator[tuple[int, ...]]:
 
     folder = Path(logs)
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _RUNNING).open("a") as file:
+    with (folder / RUNNING).open("a") as file:
         waited = 0.0
         while True:
             try:

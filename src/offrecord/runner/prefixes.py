@@ -24,7 +24,7 @@ CHARACTERS_PER_TOKEN: Final = 4
 """Of English text, the usual rule of thumb."""
 
 
-class Rule(BaseModel):
+class CacheRule(BaseModel):
     """When a cache serves a prefix, and how much of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,7 +46,7 @@ class Rule(BaseModel):
 class _Rules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rules: dict[str, Rule]
+    rules: dict[str, CacheRule]
     otherwise: str
 
 
@@ -55,7 +55,7 @@ def _rules() -> _Rules:
     return read_document(data_folder("prefix_caches.yaml")).validate(_Rules)
 
 
-def rule_of(model: str) -> Rule:
+def rule_of(model: str) -> CacheRule:
     """The rule of a model's provider, or else that of a local engine."""
     known, provider = _rules(), model.partition("/")[0]
     for rule in known.rules.values():
@@ -75,7 +75,7 @@ class Tokens:
     """Those of them that are written to a cache at a price."""
 
 
-def served(requests: Sequence[Request], rule: Rule) -> list[Tokens]:
+def served(requests: Sequence[Request], rule: CacheRule) -> list[Tokens]:
     """What a cache can serve of each request of one run.
 
     Args:
@@ -109,7 +109,7 @@ def served(requests: Sequence[Request], rule: Rule) -> list[Tokens]:
     return found
 
 
-def _prefixes(request: Request, rule: Rule) -> Iterator[tuple[int, str]]:
+def _prefixes(request: Request, rule: CacheRule) -> Iterator[tuple[int, str]]:
     """Prefixes of a request that a cache can hold: how long they are, and a name."""
     text = "".join(text for _, text in request.messages)
     if rule.step == "message":

@@ -1,6 +1,6 @@
 """Ray, imported only when asked for: a connection, and batches read by its workers.
 
-This stands beside the flow: runs and measures both use it, and it knows of neither.
+Runs and measures are both given to its workers.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import logging
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
+from offrecord.measures.executor import Batch, Result
 from offrecord.records import OffrecordError, first_line
 
 if TYPE_CHECKING:
     import pyarrow
-
-Batch = TypeVar("Batch")
-Result = TypeVar("Result")
 
 _BLOCK: Final = 8  # batches that a worker takes at once
 

@@ -13,6 +13,7 @@ from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
+from offrecord.protocol.part import Run, runs_of
 from offrecord.records import OffrecordError
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
 from offrecord.transcript.folder import (
@@ -74,7 +75,7 @@ def design_over(
         return _checked(grown_design(old, {**fields, **flags}))
     if out is not None and not (file or flags):
         raise OffrecordError(
-            f"no study at {out}: to begin one, give --model and what it is to hold"
+            f"no study at {out}: to begin one, give --model and what to ask"
         )
     on = flags.get("on") or fields.get("on")
     if on:
@@ -118,8 +119,19 @@ def planned_runs(design: Design) -> int:
     return len(cases(design)) * design.runs * len(design.models)
 
 
+def all_runs(design: Design) -> list[Run]:
+    """Every run of a design, as its logs tell them.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    if design.on:
+        return runs_of(design.models, [run.run for run in replayed_runs(design)], 1)
+    return runs_of(design.models, [case.id for case in cases(design)], design.runs)
+
+
 def planned_of(study: Record) -> int:
-    """How many runs a study is to hold: by its design, or else all that were begun."""
+    """How many runs a study is to have: by its design, or else all that were begun."""
     begun = study.transcript["run"].n_unique()
     if not (study.path / DESIGN_FILE).is_file():
         return begun
@@ -130,19 +142,19 @@ def planned_of(study: Record) -> int:
 
 
 def announcement(design: Design, out: Path | None, planned: int) -> str:
-    """How much a design asks for, and how much of it is already in.
+    """How much a design asks for, and how much of it is done.
 
     Args:
         design: The design.
         out: The study's folder, if there is one.
         planned: The runs of the design.
     """
-    held = 0
+    done = 0
     if out is not None and (out / TRANSCRIPT_FILE).is_file():
-        held = open_record(out).ended_runs
-    left = max(planned - held, 0)
+        done = open_record(out).ended_runs
+    left = max(planned - done, 0)
     return (
-        f"offrecord: {planned} runs, {held} of them in, {left} to go: up to "
+        f"offrecord: {planned} runs, {done} of them done, {left} to go: up to "
         f"{left * calls_per_run(design):,} calls"
     )
 

@@ -40,6 +40,16 @@ class _Instrument(_Read):
     reverse: dict[_Name, _Names] = {}
 
 
+class _Stored(_Read):
+    texts: str
+    file: str
+
+
+class _Taken(_Read):
+    tables: dict[_Name, _Stored]
+    stamp: str = ""
+
+
 class _Facts(_Read):
     study: str = ""
     source: str = ""
@@ -62,6 +72,7 @@ class _Facts(_Read):
     instruments: dict[str, _Instrument] = {}
     left_out: list[str] = []
     measured: dict[str, Any] = {}
+    taken: dict[_Name, _Taken] = {}
     planned: Annotated[int, Field(ge=0, lt=2**63)] = 0
     usage: dict[str, dict[str, _Sum | None]] = {}
 

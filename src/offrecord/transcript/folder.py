@@ -21,7 +21,6 @@ from offrecord.transcript.store import (
     LOCK_FILE,
     STUDY_FILE,
     is_empty,
-    open_folder,
     read_study_json,
     write_study_json,
     write_text,
@@ -74,7 +73,7 @@ def save_design(
     """Write a study's design, and check that its content is what it was.
 
     Args:
-        study: The study's folder, made where it is absent.
+        study: The study's folder.
         design: The design, new or grown.
         content: What its content is, name to `id@version:hash`.
         planned: How many runs it has, where the study is whole.
@@ -110,8 +109,24 @@ def save_design(
         facts["planned"] = planned
     write_text(study / DESIGN_FILE, write_design(design))
     write_study_json(study, facts)
-    open_folder(study)
     return facts
+
+
+def is_locked(lock: Path) -> bool:
+    """Whether another process, on this machine, keeps a file locked.
+
+    Args:
+        lock: The file; it need not be there, and is not made.
+    """
+    if not lock.is_file():
+        return False
+    try:
+        with FileLock(lock, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # a folder that cannot be written to, which no process can run in
+        return False
 
 
 def design_content(design: Design) -> dict[str, str]:

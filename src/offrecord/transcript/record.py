@@ -18,9 +18,7 @@ from offrecord.transcript.store import (
     PROMPTS_FILE,
     STUDY_FILE,
     Imported,
-    close_folder,
     is_empty,
-    open_folder,
     read_study_json,
     read_transcript,
     write_json,
@@ -111,7 +109,6 @@ def open_record(path: str | Path) -> Record:
             f"{folder}: no study here (no {STUDY_FILE}): give the folder that "
             "'offrecord run' or 'offrecord import' made"
         )
-    open_folder(folder)
     return Record(folder)
 
 
@@ -126,7 +123,6 @@ def refuse_other_study(out: Path, source: str) -> None:
         OffrecordError: If the folder holds a run study, another kind of import, or
             files that are no study.
     """
-    close_folder(out)
     if not out.exists():
         return
     if not out.is_dir():
@@ -156,11 +152,12 @@ def write_import(out: Path, imported: Imported) -> Record:
     facts = dict(imported.facts)
     if (out / STUDY_FILE).exists():
         facts = {**read_study_json(out), **facts}
+    else:
+        out.mkdir(parents=True, exist_ok=True)
     facts["left_out"] = list(imported.left_out)
     facts["usage"] = usage_of(imported.transcript, facts.pop("bills", None))
     # First what says whose folder this is: an import that was killed can begin anew.
     write_study_json(out, facts)
-    open_folder(out)
     write_transcript(out, imported.transcript)
     if imported.prompts is not None:
         write_json(out / PROMPTS_FILE, imported.prompts)

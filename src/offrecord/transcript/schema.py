@@ -61,8 +61,3 @@ TRANSCRIPT_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
 
 ROW_KEY: Final = ("run", "attempt", "turn", "agent", "channel", "form", "draw")
 """What names one row within a study, in every table keyed to the transcript."""
-
-
-def empty_transcript() -> pl.DataFrame:
-    """A transcript without rows."""
-    return pl.DataFrame(schema=TRANSCRIPT_SCHEMA)

@@ -1,6 +1,8 @@
 """A study folder's files: read with clear errors, written whole, renamed into place.
 
-A reader of the folder sees the old file or the new one, never a part of either.
+A reader of the folder sees the old file or the new one, never a part of either. Writing
+makes the folder of measures, never that of a study: one that was removed while it is
+worked on does not come back in part.
 """
 
 from __future__ import annotations
@@ -28,15 +30,15 @@ from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 __all__ = [
     "LOCK_FILE",
+    "MEASURES_FOLDER",
+    "OWN_FILES",
     "PROMPTS_FILE",
     "STUDY_FILE",
     "TRANSCRIPT_FILE",
     "Imported",
     "UnwritableError",
-    "close_folder",
     "is_empty",
     "make_folder",
-    "open_folder",
     "read_json",
     "read_study_json",
     "read_table",
@@ -44,6 +46,7 @@ __all__ = [
     "refuse_gone",
     "write_bytes",
     "write_json",
+    "write_output",
     "write_study_json",
     "write_table",
     "write_text",
@@ -53,6 +56,20 @@ __all__ = [
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
 PROMPTS_FILE: Final = "prompts.json"
 LOCK_FILE: Final = ".lock"
+MEASURES_FOLDER: Final = "measures"
+
+OWN_FILES: Final = frozenset(
+    {
+        STUDY_FILE,
+        TRANSCRIPT_FILE,
+        PROMPTS_FILE,
+        "study.yaml",
+        "estimates.json",
+        "report.html",
+        "audits.jsonl",
+    }
+)
+"""What is in a study's folder, beside hidden files; the tests make one with each."""
 
 _SYSTEM: Final = re.compile(r"os error|IO error|transport error")
 """How polars passes on what the system says of a file."""
@@ -67,10 +84,6 @@ _ABANDONED: Final = 3600
 
 class UnwritableError(OffrecordError):
     """A study takes nothing more: its folder is gone, closed, or on a full disk."""
-
-
-_opened: set[Path] = set()
-"""Studies that this process works on: once one is gone, nothing is written there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +109,7 @@ def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
     """Write the raw record of a study.
 
     Args:
-        study: The study's folder, made where it is absent.
+        study: The study's folder.
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
 
     Raises:
@@ -171,7 +184,7 @@ def read_study_json(study: Path) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write one text file as UTF-8, its folder made where it is absent.
+    """Write one text file as UTF-8 into a folder that is there.
 
     Raises:
         OffrecordError: If nothing can be written there.
@@ -179,8 +192,18 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
+def write_output(path: Path, text: str) -> None:
+    """Write one text file to a place that a user named, its folder made if absent.
+
+    Raises:
+        OffrecordError: If nothing can be written there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+
+
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write one file, its folder made where it is absent.
+    """Write one file into a folder that is there.
 
     Raises:
         OffrecordError: If nothing can be written there.
@@ -189,7 +212,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_table(path: Path, table: pl.DataFrame) -> None:
-    """Write one Parquet file, its folder made where it is absent.
+    """Write one Parquet file into a folder that is there, or into one of measures.
 
     Raises:
         OffrecordError: If nothing can be written there.
@@ -200,55 +223,48 @@ def write_table(path: Path, table: pl.DataFrame) -> None:
     )
 
 
-def open_folder(study: Path) -> None:
-    """Note that this process works on a study.
-
-    Should its folder be removed meanwhile, writing fails instead of bringing back a
-    part of it.
-    """
-    _opened.add(study.resolve())
-
-
-def close_folder(study: Path) -> None:
-    """Let a study's folder be made anew."""
-    _opened.discard(study.resolve())
-
-
 def refuse_gone(path: Path) -> None:
-    """Refuse to write into a study that was removed while it is worked on.
+    """Refuse to go on with a study that was removed while it is worked on.
 
     Args:
-        path: What is to be written, or the study's folder.
+        path: One of its files.
 
     Raises:
         OffrecordError: If its study is gone.
     """
-    whole = path.resolve()
-    for study in tuple(_opened):  # other threads open and close theirs meanwhile
-        if whole.is_relative_to(study) and not (study / STUDY_FILE).is_file():
-            raise UnwritableError(
-                f"{study}: the study was removed while it was worked on: nothing more "
-                "is written there"
-            )
+    study = _keeper(path)
+    if not study.exists():
+        raise UnwritableError(
+            f"{study}: the study was removed while it was worked on: nothing more is "
+            "written there"
+        )
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder where it is absent, but never anew the study that it belongs to.
 
-    Between the question whether a study is there and the writing, it may be removed.
-
     Raises:
         OSError: If it cannot be made, or its study is gone.
     """
-    whole = folder.resolve()
-    above = [study for study in tuple(_opened) if whole.is_relative_to(study)]
-    if not above:
+    study = _keeper(folder / "file")
+    if study == folder:
         folder.mkdir(parents=True, exist_ok=True)
         return
-    study = max(above, key=lambda one: len(one.parts))
-    for part in reversed([whole, *whole.parents]):
+    for part in reversed([folder, *folder.parents]):
         if part != study and part.is_relative_to(study):
             part.mkdir(exist_ok=True)
+
+
+def _keeper(path: Path) -> Path:
+    """The folder without which a file is not written: of what measures keep, the study.
+
+    It follows from the path alone, so that no process has to remember what it opened.
+    """
+    if path.name not in OWN_FILES:  # a study may itself lie in a folder of that name
+        for folder in path.parents:
+            if folder.name == MEASURES_FOLDER:
+                return folder.parent
+    return path.parent
 
 
 def is_empty(folder: Path) -> bool:
@@ -265,10 +281,10 @@ def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     refuse_leaving(path)
     part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     try:
-        make_folder(path.parent)
+        if _keeper(path) != path.parent:
+            make_folder(path.parent)
         with part.open("wb") as file:
             write(file)
-        refuse_gone(path)  # writing a large table takes a while
         part.replace(path)
         _sweep(path)
     except (OSError, pl.exceptions.ComputeError) as error:

@@ -33,7 +33,7 @@ from offrecord.measures.codes.second_coder import (
 from offrecord.measures.codes.statements import statement
 from offrecord.records import OffrecordError, digest
 from offrecord.transcript.schema import ROW_KEY
-from offrecord.transcript.store import write_text
+from offrecord.transcript.store import write_output
 
 COLUMNS: Final = ("id", "text", "option_1", "option_2", "code", "note")
 """The sheet's columns. A coder fills `code` with 1, 2 or unclear, and may note."""
@@ -43,7 +43,7 @@ class Coded(NamedTuple):
     """What came back from a human coder."""
 
     table: pl.DataFrame
-    """Rows in `CODER_SCHEMA`, one per row of the sheet; not coded yet is missing."""
+    """Rows in `CODER`, one per row of the sheet; not coded yet is missing."""
     faults: tuple[str, ...]
     """One line for each row that cannot be used: where, what, and what to do."""
 
@@ -75,7 +75,7 @@ def write_sheet(
     for identity, row in (known[place] for place in order):
         options = _options(row, seed)
         sheet.writerow([identity, *map(guarded, (row["text"], *options)), "", ""])
-    write_text(path, "\ufeff" + out.getvalue())
+    write_output(path, "\ufeff" + out.getvalue())
     return len(order)
 
 

@@ -112,6 +112,17 @@ class Findings:
             and all(row.get(key) == value for key, value in where.items())
         ]
 
+    def measured(self, measure: str, view: str = "kinds", **where: object) -> list[Row]:
+        """Estimates of a measure, of the target.
+
+        Args:
+            measure: Its name.
+            view: `kinds`, or `cells` for measures of pairs.
+            where: Columns that have to have these values.
+        """
+        part = "measures" if view == "kinds" else "pairs"
+        return self.rows(view, part, measure=measure, agent=self.target, **where)
+
     @cached_property
     def kinds(self) -> list[str]:
         """The kinds of condition there are, alignment first, baseline last."""

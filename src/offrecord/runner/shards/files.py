@@ -20,6 +20,7 @@ from offrecord.runner.addresses import (
     remove_address,
     write_address,
 )
+from offrecord.runner.logs import shard_designs
 from offrecord.runner.resolve import content_of
 from offrecord.transcript.folder import DESIGN_FILE, save_design
 from offrecord.transcript.store import STUDY_FILE, read_study_json, write_json
@@ -27,20 +28,11 @@ from offrecord.transcript.store import STUDY_FILE, read_study_json, write_json
 _KEPT: Final = (DESIGN_FILE, STUDY_FILE)
 
 
-def shard_designs(root: str) -> list[str]:
-    """The addresses of the designs that stand in the folders of shards.
-
-    Args:
-        root: The folder or address under which they lie.
-    """
-    return find_addresses(root, f"*-of-*/{DESIGN_FILE}")
-
-
 def known_design(out: Path, root: str) -> Design | None:
     """What was asked of a study so far, by its folder and by all of its shards.
 
     Raises:
-        OffrecordError: If two of them are no parts of one study.
+        OffrecordError: If two of them are not parts of one study.
     """
     known = read_design(out / DESIGN_FILE) if (out / DESIGN_FILE).is_file() else None
     for address in shard_designs(root):
@@ -92,7 +84,7 @@ def forget_shard(logs: str) -> None:
 
 
 def shard_content(designs: Sequence[str]) -> dict[str, str]:
-    """The content that shards were held with, by the files beside their designs."""
+    """The content that shards were run with, by the files beside their designs."""
     content: dict[str, str] = {}
     for address in designs:
         with TemporaryDirectory(prefix="offrecord-") as made:
@@ -101,7 +93,7 @@ def shard_content(designs: Sequence[str]) -> dict[str, str]:
             for name, stamp in read_study_json(Path(made)).get("content", {}).items():
                 if content.setdefault(name, stamp) != stamp:
                     raise OffrecordError(
-                        f"{beside}: {name} is {stamp}, and another shard was held with "
-                        f"{content[name]}: these are no parts of one study"
+                        f"{beside}: {name} is {stamp}, and another shard was run with "
+                        f"{content[name]}: they are not parts of one study"
                     )
     return content

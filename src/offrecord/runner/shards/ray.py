@@ -1,7 +1,7 @@
-"""Shards as tasks on a Ray cluster: one call holds a study on all of its machines.
+"""Shards as tasks on a Ray cluster: one call runs a study on all of its machines.
 
-A task that is lost with its machine
-is started again elsewhere; it goes on from the logs of the one before it.
+A task that is lost with its machine is started again elsewhere; it goes on from the
+logs of the one before it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ import click
 
 from offrecord.protocol.part import Part
 from offrecord.records import OffrecordError, first_line
+from offrecord.runner.logs import log_root
 from offrecord.runner.ray import start_ray
-from offrecord.runner.resolve import design_over
+from offrecord.runner.resolve import all_runs, design_over
 from offrecord.runner.run import Finished
 from offrecord.runner.shards.files import known_design
-from offrecord.runner.shards.shards import (
-    ShardHeld,
-    hold_shard,
-    import_logs,
-    log_root,
-    planned,
-)
+from offrecord.runner.shards.run import ShardFinished, import_logs, run_shard
 
 RETRIES: Final = 3
 """How often a shard that was lost with its machine is started again."""
@@ -46,7 +41,7 @@ def run_on_ray(
     address: str | None = None,
     shards: int | None = None,
 ) -> Finished:
-    """Hold what a study does not have on a Ray cluster, then import it.
+    """Run what a study does not have on a Ray cluster, then import it.
 
     Args:
         file: The user's `study.yaml`; only read.
@@ -65,14 +60,14 @@ def run_on_ray(
     """
     logs = log_root(out, root)
     design = design_over(known_design(out, logs), file, flags, options, out)
-    runs = len(planned(design))
+    runs = len(all_runs(design))
     ray = start_ray(address)
     try:
         many = shards or int(ray.cluster_resources().get("CPU", 1))
         of = max(min(many, runs, _MOST), 1)
         asked = {**design.model_dump(), "options": ()}
         words = (*design.options, *_quiet(options))
-        task = ray.remote(_hold).options(
+        task = ray.remote(_run).options(
             num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD"
         )
         tasks = {
@@ -88,23 +83,23 @@ def run_on_ray(
     return Finished(study, study.ended_runs, runs)
 
 
-def _hold(
+def _run(
     asked: Mapping[str, Any],
     words: Sequence[str],
     out: str,
     number: int,
     of: int,
     root: str,
-) -> ShardHeld:
-    """What runs on the cluster: one shard, as `run --shard` holds it."""
+) -> ShardFinished:
+    """What runs on the cluster: one shard, as `run --shard` would."""
     part = Part(number, of)
-    return hold_shard(None, asked, words, Path(out), part, root, patience=_PATIENCE)
+    return run_shard(None, asked, words, Path(out), part, root, patience=_PATIENCE)
 
 
 def _wait(ray: Any, part: Part, reference: object) -> None:  # noqa: ANN401
     """Wait for one shard; a fault is told and does not end the others."""
     try:
-        held: ShardHeld = ray.get(reference)
+        done: ShardFinished = ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         line = str(error.cause) if isinstance(error.cause, OffrecordError) else error
         click.echo(f"offrecord: shard {part}: {str(line).splitlines()[-1]}", err=True)
@@ -113,7 +108,7 @@ def _wait(ray: Any, part: Part, reference: object) -> None:  # noqa: ANN401
         click.echo(f"offrecord: shard {part}: {told}", err=True)
     else:
         click.echo(
-            f"offrecord: shard {part}: {held.ended} of {held.planned} runs are in",
+            f"offrecord: shard {part}: {done.ended} of {done.planned} runs are done",
             err=True,
         )
 

@@ -1,4 +1,4 @@
-"""Which runs the logs of a study hold already, wherever they were held."""
+"""Which runs the logs of a study have already, whichever machine wrote them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,29 @@ from offrecord.runner.addresses import find_addresses
 from offrecord.transcript.inspect_logs import TASK
 
 
-class Held(NamedTuple):
-    """Runs that logs hold whole."""
+class Logged(NamedTuple):
+    """Runs that came to their end, as the logs of a study have them."""
 
     own: frozenset[Run]
-    """By the task itself, which goes on from them."""
+    """Of the task itself, which goes on from them."""
     elsewhere: frozenset[Run]
-    """By another plan of the same design, such as another number of parts."""
+    """Of another plan of the same design, such as another number of shards."""
+
+    @property
+    def all(self) -> frozenset[Run]:
+        """Both."""
+        return self.own | self.elsewhere
 
 
-def read_held(root: str, plan: str) -> Held:
-    """Read from all logs of a study which runs they hold.
+def read_logged(root: str, plan: str = "") -> Logged:
+    """Read from all logs of a study which runs came to their end.
 
-    Logs of the same plan's other parts are not read beyond their head: their runs are
-    none of this part's.
+    Logs of the same plan's other shards are not read beyond their head: their runs are
+    none of this shard's.
 
     Args:
         root: The folder or address under which all logs of the study lie.
-        plan: The task's argument (see `plan_of`).
+        plan: The task's argument (see `plan_of`); empty where a study is no shard.
 
     Raises:
         OffrecordError: If the root cannot be reached.
@@ -47,12 +52,12 @@ def read_held(root: str, plan: str) -> Held:
             theirs = str(head.eval.task_args.get("part") or "")
             if head.eval.task != TASK or (theirs != plan and same_plan(theirs, plan)):
                 continue
-            samples = list(_whole(log))
-        except Exception:  # what cannot be read holds nothing; the import names it
+            samples = list(_ended(log))
+        except Exception:  # what cannot be read has no runs; the import names it
             continue
         runs = held_runs(head.eval.model, samples, part=bool(theirs))
         (own if theirs == plan else elsewhere).update(runs)
-    return Held(frozenset(own), frozenset(elsewhere - own))
+    return Logged(frozenset(own), frozenset(elsewhere - own))
 
 
 def _logs(root: str) -> list[EvalLogInfo]:
@@ -66,7 +71,7 @@ def _logs(root: str) -> list[EvalLogInfo]:
         ) from None
 
 
-def _whole(log: EvalLogInfo) -> Iterator[tuple[Any, int]]:
+def _ended(log: EvalLogInfo) -> Iterator[tuple[Any, int]]:
     """Id and epoch of each sample that came to its end."""
     for sample in read_eval_log_sample_summaries(log):
         if sample.completed and not sample.error:
