@@ -12,8 +12,8 @@ from offrecord.estimates.file import Head
 from offrecord.estimates.frames.row import declared
 
 _PLAIN: Final = {str: "string", int: "integer", bool: "boolean", NoneType: "null"}
-_KEY: Final = {"type": ["string", "integer", "null"]}
-"""A key of a group: a name, or a round."""
+_KEY: Final = {"type": ["string", "number", "null"]}
+"""A key of a group: a name, a round or a dose."""
 
 
 def estimates_schema() -> dict[str, Any]:

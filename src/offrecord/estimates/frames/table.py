@@ -41,13 +41,13 @@ class RateFigures:
     """Turns with both stances, over which all rates are."""
     missing: int
     attempts: int
-    quadrants: Quadrants
     public: float
     off_record: float
     gap: float
     split: Split
     """NaN where the group holds baseline or has none of its own."""
     divergent: int
+    quadrants: Quadrants
     divergence: float
     se: float
     se_naive: float
