@@ -20,10 +20,10 @@ from offrecord.measures.pairs import stance_pairs
 from offrecord.protocol.cases import cases
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
 from offrecord.protocol.design import Design
+from offrecord.protocol.sample import sample_script
 from offrecord.providers.population import Population, load_population
 from offrecord.providers.truth import Rates
 from offrecord.records import Form, Role
-from offrecord.runner.plan import sample_script
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 
 PROVIDER: Final = "simulated/"

@@ -11,8 +11,8 @@ import pytest
 from offrecord.protocol.cases import cases, design_channels
 from offrecord.protocol.design import Design, make_design, read_design
 from offrecord.protocol.merge import grown_design, new_design
+from offrecord.protocol.sample import sample_script
 from offrecord.records import Cell, Kind, OffrecordError, Timing
-from offrecord.runner.plan import sample_script
 from offrecord.scenarios.load import scenario_folder
 
 

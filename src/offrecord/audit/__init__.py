@@ -22,7 +22,7 @@ from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.records import OffrecordError
-from offrecord.runner.resolve import planned_of
+from offrecord.transcript.designed import planned_of
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.record import Record, open_record
 

@@ -48,7 +48,7 @@ def show_summary(study: Record) -> None:
 
 def show_partial(study: Record) -> None:
     """Say of a study that is not complete how much of it there is."""
-    from offrecord.runner.resolve import planned_of
+    from offrecord.transcript.designed import planned_of
     from offrecord.transcript.folder import DESIGN_FILE
 
     ended, planned = study.ended_runs, planned_of(study)

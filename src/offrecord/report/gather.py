@@ -12,7 +12,7 @@ from offrecord.report.numbers import count
 from offrecord.report.page.findings import Findings
 from offrecord.report.prompts import study_items, study_prompts
 from offrecord.report.quotes import study_quotes
-from offrecord.runner.resolve import planned_of
+from offrecord.transcript.designed import planned_of
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.record import Record
 

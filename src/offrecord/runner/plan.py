@@ -11,24 +11,18 @@ from typing import Any, Final
 import click
 
 from offrecord.protocol.cases import Case, cases
-from offrecord.protocol.debate import Request, Script
+from offrecord.protocol.debate import Request
 from offrecord.protocol.design import Design
-from offrecord.protocol.history import Spoken
-from offrecord.protocol.script import cast_of, material_of, script_of
+from offrecord.protocol.sample import sample_requests, sample_script
+from offrecord.protocol.script import cast_of
 from offrecord.records import Form
 from offrecord.runner.costs import money
 from offrecord.runner.detect import Detect, detection_lines
 from offrecord.runner.prefixes import Tokens, rule_of, served
 from offrecord.runner.prices import Prices, read_prices
-from offrecord.runner.resolve import (
-    announcement,
-    calls_per_run,
-    content_of,
-    planned_runs,
-    resolve_design,
-)
+from offrecord.runner.resolve import announcement, calls_per_run, resolve_design
+from offrecord.transcript.designed import content_of, planned_runs
 
-_SPOKEN_WORDS: Final = 44  # words of a published utterance, on average
 _TOKENS_OUT: Final = {Form.UTTERANCE: 60, Form.SURVEY: 110}
 
 
@@ -55,28 +49,6 @@ class Volume:
 
 
 _COUNTED: Final = tuple(Volume.__dataclass_fields__)
-
-
-def sample_script(design: Design, case: Case) -> Script:
-    """The script of one run of a case, as the solver would make it."""
-    asked = material_of(design, case.scenario)
-    model = design.models[0] if design.models else "model"
-    cast = cast_of(asked.scenario, model, design.roles)
-    return script_of(design, case, asked, cast)
-
-
-def sample_requests(script: Script) -> list[Request]:
-    """Every request of a run in which each utterance has the usual length."""
-    history, requests = script.given, list[Request]()
-    for turn in script.turns:
-        spoken, others = script.outputs(turn, history)
-        requests += [spoken, *others]
-        text = f"{spoken.frame.labels[0]} - " + "reason " * _SPOKEN_WORDS
-        words = Spoken.through(
-            spoken.channel, turn=turn.number, agent=turn.agent.id, text=text.strip()
-        )
-        history = history.add(words)
-    return requests
 
 
 def volumes(design: Design, planned: Sequence[Case]) -> dict[str, Volume]:
