@@ -23,10 +23,10 @@ from offrecord.measures.codes.entailment_judge import judged_entailment
 from offrecord.measures.pairings import PAIR_SCHEMA
 from offrecord.measures.texts.entailment import (
     ENTAILMENT,
-    JUDGED,
     entailment_table,
     unmeasured_entailment,
 )
+from offrecord.measures.texts.judged import JUDGED
 from offrecord.measures.texts.nli import (
     CLASSES,
     NLI_FILE,

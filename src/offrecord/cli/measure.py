@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from offrecord.records import OffrecordError
+
+if TYPE_CHECKING:
+    from offrecord.measures.measure import Done
 
 
 @click.command()
@@ -72,9 +76,8 @@ def measure(
 ) -> None:
     """Measure what the agents of STUDY said. The debating model is never called."""
     from offrecord.cli.outputs import check_outputs
-    from offrecord.content.boundary.shown import escaped
     from offrecord.measures.executor import in_process
-    from offrecord.measures.measure import Done, measure_study
+    from offrecord.measures.measure import measure_study
     from offrecord.measures.options import Options
     from offrecord.measures.pairings import DEFAULT_PAIRING
     from offrecord.measures.texts.preparation import Variant
@@ -105,16 +108,20 @@ def measure(
         through=in_process if executor is None else OnRay(address),
     )
 
-    def begin(name: str) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r{name:<12} ...", err=True, nl=False)
-
-    def tell(done: Done) -> None:
-        if sys.stderr.isatty():
-            click.echo("\r", err=True, nl=False)
-        click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)
-
-    taken = measure_study(open_record(study), names, options, begin=begin, tell=tell)
+    taken = measure_study(open_record(study), names, options, begin=_begin, tell=_tell)
     unread = coded and not any(d.measured for d in taken if d.name == "stance")
     if unread or (names and not any(done.measured for done in taken)):
         sys.exit(2)  # nothing of what was asked for could be measured
+
+
+def _begin(name: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{name:<12} ...", err=True, nl=False)
+
+
+def _tell(done: Done) -> None:
+    from offrecord.content.boundary.shown import escaped
+
+    if sys.stderr.isatty():
+        click.echo("\r", err=True, nl=False)
+    click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)

@@ -13,7 +13,7 @@ from offrecord.measures.codes.verdicts import (
     read_judge_prompt,
 )
 from offrecord.measures.pairings import PAIR_KEY
-from offrecord.measures.texts.entailment import JUDGED, prepared_pair
+from offrecord.measures.texts.judged import JUDGED, prepared_pair
 from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant
 
 

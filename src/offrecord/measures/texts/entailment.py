@@ -9,7 +9,7 @@ How texts of several sentences are compared: see `comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.texts.comparison import Method, comparisons, pooled
+from offrecord.measures.texts.judged import JUDGED, prepared_pair
 from offrecord.measures.texts.nli import (
     CLASSES,
     DEFAULT_MODEL,
@@ -29,7 +30,7 @@ from offrecord.measures.texts.nli import (
     load_nli,
 )
 from offrecord.measures.texts.nli_network import Pair
-from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
+from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant
 from offrecord.records import OffrecordError
 
 DIRECTIONS: Final = ("left_to_right", "right_to_left")
@@ -71,28 +72,6 @@ ENTAILMENT: Final = Table(
     ),
 )
 """One row per planned pair; probabilities are fractions of 1."""
-
-JUDGED: Final = Table(
-    "entailment-judge",
-    "pair",
-    {
-        "left_to_right": pl.String,  # entailment, neutral or contradiction
-        "right_to_left": pl.String,
-        "status": pl.String,  # of the judge's reply; null where nothing was asked
-        "reason": pl.String,  # why there are no values
-        "reply": pl.String,  # raw
-        "variant": pl.String,
-        "model": pl.String,  # the judge
-        "model_answered": pl.String,
-        "version": pl.String,
-    },
-    extra_key=("variant", "model"),
-    quantities=(
-        Quantity("left_to_right", "judge, from public", kind="note", exported=False),
-        Quantity("right_to_left", "judge, to public", kind="note", exported=False),
-    ),
-)
-"""One row per planned pair and judge."""
 
 
 def entailment_table(
@@ -154,25 +133,6 @@ def unmeasured_entailment(pairs: pl.DataFrame, why: str) -> pl.DataFrame:
     """
     row = {"reason": f"not measured: {why}", "version": ENTAILMENT_VERSION}
     return ENTAILMENT.filled(pairs.select(list(PAIR_KEY)), [row] * pairs.height)
-
-
-def prepared_pair(row: Mapping[str, Any], variant: Variant) -> Pair | str:
-    """Both texts of a row of `PAIR_SCHEMA`, or why there are not two: side and reason.
-
-    Args:
-        row: A row as a dict.
-        variant: How the texts are prepared.
-    """
-    found = []
-    for side in ("left", "right"):
-        raw = row[f"{side}_text"]
-        if raw is None:
-            return f"{side}: {row[f'{side}_status']}"
-        ready = prepare(raw, tuple(row["labels"] or ()), variant)
-        if ready.text is None:
-            return f"{side}: {ready.reason}"
-        found.append(ready.text)
-    return found[0], found[1]
 
 
 def _values(
