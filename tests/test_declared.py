@@ -26,6 +26,7 @@ from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
 from offrecord.measures.measure import measure_study
 from offrecord.measures.options import Options
+from offrecord.measures.parsed import pairs_of
 from offrecord.measures.stored import measured_facts, stored_measures
 from offrecord.measures.texts.length import LENGTH
 from offrecord.records import OffrecordError
@@ -356,7 +357,6 @@ def test_without_a_silent_channel_there_are_levels_and_no_effects(
 ) -> None:
     from offrecord.estimates.arrays.scope import Scope
     from offrecord.estimates.measured import measured_rows
-    from offrecord.measures.parsed import pairs_of
 
     record = held_study(
         tmp_path / "s",
@@ -437,10 +437,8 @@ def test_the_package_names_its_scenario(site: Path) -> None:
     assert re.search(
         r"\[offrecord.content\]\nquestions = offrecord_questions.content", names
     )
-    done = call(
-        "scenarios", "check", site / "offrecord_questions/content/scenarios/library"
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = call("content", "list", "scenario", site=site)
+    assert "scenario/library" in done.stdout, done.stdout + done.stderr
 
 
 BROKEN = {
@@ -483,6 +481,30 @@ def test_a_faulty_package_is_one_line_and_takes_nothing_down(
     ]
     assert turns(record).height
     assert dictionary(record, ["turns"]).height
+
+
+def test_a_package_may_have_an_estimator_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from offrecord.estimates.arrays.scope import Scope
+    from offrecord.estimates.measured import measured_rows
+
+    source = (
+        "def rows(record, pairs, by):\n    yield {'quantity': 'x', 'value': 7.0}\n"
+        "def broken(record, pairs, by):\n    1 / 0"
+    )
+    (tmp_path / "plugin_own.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    record = small(tmp_path / "s")
+    length = registry.our_measures()["length"]
+    own = replace(length, name="own", estimate="plugin_own:rows")
+    faulty = replace(length, name="faulty", estimate="plugin_own:broken")
+    monkeypatch.setattr(
+        "offrecord.estimates.measured.known_measures", lambda _: [own, faulty]
+    )
+    rows = measured_rows(record, pairs_of(record), ["kind"], Scope.RUNS)
+    assert rows == [{"measure": "own", "quantity": "x", "value": 7.0}]
+    assert "'faulty' is not estimated: ZeroDivisionError" in caplog.text
 
 
 def test_a_package_cannot_take_the_place_of_ours(

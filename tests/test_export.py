@@ -28,7 +28,7 @@ from offrecord.measures.options import Options
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of
 from offrecord.measures.registry import known_tables
-from offrecord.records import Cell, OffrecordError
+from offrecord.records import CELL, Cell, OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.planned import INTERRUPTED
 from offrecord.transcript.record import Record, open_record
@@ -388,6 +388,12 @@ def test_the_data_dictionary_has_every_column_with_its_type() -> None:
         assert all(meaning for *_, meaning in rows)
         numeric = [r for r in rows if r[1] in {"integer", "number", "time"}]
         assert all(unit for _, _, unit, _ in numeric)
+
+
+def test_every_table_has_the_whole_cell() -> None:
+    for name in TABLES:
+        exported = [one.name for one in columns(name, []) if one.name in CELL]
+        assert exported == list(CELL)
 
 
 def _kind(kind: pl.DataType | type[pl.DataType]) -> str:

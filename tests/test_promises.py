@@ -174,7 +174,9 @@ def test_an_exported_survey_distance_has_no_sign(tmp_path: Path) -> None:
     write_study_json(tmp_path, facts)
     call("measure", str(tmp_path), "--measures", "survey")
     # Q1 lies 4 - 2 = +2 apart and Q2 1 - 3 = -2: their mean distance is 2, and not 0.
-    table = pairs_exported(tmp_path).select("survey_distance", "survey_items")
+    table = pairs_exported(tmp_path).select(
+        "survey_items_distance", "survey_items_answered"
+    )
     assert table.rows() == [(2.0, 2)]
 
 

@@ -419,7 +419,7 @@ def test_a_fault_in_a_section_is_not_hidden_and_costs_no_result(
     def faulty(_: object) -> None:
         raise KeyError("no such row")
 
-    monkeypatch.setattr("offrecord.report.page.EVIDENCE", (faulty,))
+    monkeypatch.setattr("offrecord.report.page.evidence", faulty)
     with pytest.raises(KeyError, match="no such row"):
         page_of(study)
     assert (study.path / "estimates.json").read_bytes() == before

@@ -63,7 +63,11 @@ from offrecord.estimates.frames.splits import (
     estimate_rows,
 )
 from offrecord.estimates.frames.table import RateFigures, rate_rows
-from offrecord.estimates.measured import agreement_estimates, measured_rows, own_rows
+from offrecord.estimates.measured import (
+    agreement_estimates,
+    attribution_estimates,
+    measured_rows,
+)
 from offrecord.measures.parsed import pairs_of
 from offrecord.records import OffrecordError, factor_names, split_contrast
 from offrecord.transcript.folder import DESIGN_FILE
@@ -204,7 +208,7 @@ ATTRIBUTION: Final = Estimator(
     (AttributionFigures,),
     lambda source, by: _flat(
         AttributionFigures,
-        own_rows(source.study, source.pairs, by).get("attribution", []),
+        attribution_estimates(source.study, source.pairs, by),
     ),
 )
 AGREEMENT: Final = Estimator(

@@ -7,6 +7,7 @@ pairing, and its change from baseline. A table that is not there gives no rows.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -40,15 +41,17 @@ from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.codes.second_coder import CODER, side_codes
 from offrecord.measures.declare import KEYS, Measure, Quantity, Row, Table
 from offrecord.measures.parsed import pairs_of
-from offrecord.measures.registry import known_measures
+from offrecord.measures.registry import known_measures, our_measures
 from offrecord.measures.stored import stored_measures
-from offrecord.records import CELL, Kind
+from offrecord.records import CELL, Kind, first_line
 from offrecord.transcript.planned import measured_rows as of_measured_attempts
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 
 Rows = Iterator[dict[str, Any]]
+
+_LOG: Final = logging.getLogger(__name__)
 
 _PARTS: Final = (
     *("public", "off_record", "gap"),
@@ -95,32 +98,27 @@ def measured_rows(
         name of the `estimate`, and its figures.
     """
     of = _Wanted(study, pairs, pairs.drop(_STANCES), by, scope)
-    return [
-        row
-        for measure in known_measures(study.facts)
-        for table in (() if measure.estimate else measure.tables)
-        if table.row in only and table.estimated
-        for row in _rows(of, measure, table)
-    ]
-
-
-def own_rows(
-    study: Record, pairs: pl.DataFrame, by: Sequence[str]
-) -> dict[str, list[dict[str, Any]]]:
-    """The estimates of measures that have an estimator of their own, by measure.
-
-    Args:
-        study: The study.
-        pairs: Its pairs, or those of them that count.
-        by: Keys to group by.
-    """
-    found = {}
+    found = list[dict[str, Any]]()
     for measure in known_measures(study.facts):
-        if measure.estimate:
-            module, _, name = measure.estimate.partition(":")
-            estimate = getattr(import_module(module), name)
-            found[measure.name] = list(estimate(study, pairs, by))
+        tables = [t for t in measure.tables if t.row in only and t.estimated]
+        if not measure.estimate:
+            found += [row for table in tables for row in _rows(of, measure, table)]
+        elif tables and measure.name not in our_measures():
+            found += _own(of, measure)
     return found
+
+
+def _own(of: _Wanted, measure: Measure) -> Rows:
+    """The rows of an estimator of another package, whose faults take nothing down."""
+    try:
+        module, _, name = measure.estimate.partition(":")
+        found = list(getattr(import_module(module), name)(of.study, of.pairs, of.by))
+    except Exception as fault:  # anything, in another package's code
+        said = f"{type(fault).__name__}: {first_line(fault)}"
+        _LOG.warning("measure '%s' is not estimated: %s", measure.name, said)
+        return
+    for row in found:
+        yield {"measure": measure.name, **row}
 
 
 def _rows(of: _Wanted, measure: Measure, table: Table) -> Rows:

@@ -197,7 +197,7 @@ class Measure:
     """
     estimate: str = ""
     """`module:function` that estimates it, where the shared estimator does not serve:
-    given a record, pairs and keys, it gives rows."""
+    given a record, pairs and keys, it gives rows like the shared ones."""
 
     def stamp(self, options: Options, facts: Mapping[str, Any]) -> str:
         """A hash of all that its tables hang on beside the texts."""
