@@ -45,7 +45,7 @@ import click
     "--bayes",
     is_flag=True,
     help="Also fit the hierarchical model: rates of models, of a new model and in a "
-    "new scenario. Needs the extra bayes; takes about 20 seconds per condition and agent.",
+    "new scenario. Needs the extra bayes; about 20 seconds per condition and agent.",
 )
 @click.option(
     "--seed", type=int, default=0, help="Seed of randomized tests (default 0)."
