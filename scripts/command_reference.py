@@ -21,8 +21,8 @@ HEAD = f"""<!-- Written by `{RENEW}`: do not edit. -->
 
 # Commands
 
-Every verb with its options, as `offrecord VERB --help` prints them. Give an option marked
-"repeatable" once for each value.
+Every verb with its options, as `offrecord VERB --help` prints them. Give an option
+marked "repeatable" once for each value.
 
 | exit code | meaning |
 |--:|---|
