@@ -15,14 +15,39 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 SLOW: Final = frozenset(
     f"test_{name}"
     for name in (
-        *("attacks", "audit", "batches", "card", "cli", "costs", "coverage", "docs"),
-        *("entailment", "estimating", "export", "faults", "fuzz", "hierarchical"),
+        *(
+            "attacks",
+            "audit",
+            "batches",
+            "card",
+            "cli",
+            "contrasts",
+            "costs",
+            "coverage",
+        ),
+        *(
+            "docs",
+            "entailment",
+            "estimating",
+            "export",
+            "faults",
+            "fuzz",
+            "hierarchical",
+        ),
         *("hostile", "inspect", "interruption", "llamacpp", "llmagora", "measuring"),
-        *("providers_openai", "ray", "recovery", "replay", "report", "report_browser"),
+        *(
+            "population",
+            "providers_openai",
+            "ray",
+            "recovery",
+            "replay",
+            "report",
+            "report_browser",
+        ),
         *("secrets", "shards", "similarity", "status", "viewer"),
     )
 )
-"""Files that take more than some 20 seconds of one core, by debates, models, browsers
+"""Files that take more than some 15 seconds of one core, by debates, models, browsers
 or thousands of simulated studies."""
 
 
