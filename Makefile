@@ -12,7 +12,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet torch==2.13.0 # first: an open range can fetch gigabytes
-	$(BIN)/pip install --quiet --editable '.[local,openai,ray,semantic,dev]'
+	$(BIN)/pip install --quiet --editable '.[local,openai,pandas,ray,semantic,dev]'
 	touch $@
 
 weights: $(READY) ## the models of the demo and the tests, once, checked by SHA-256
@@ -33,6 +33,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/command_reference.py --check
+	$(BIN)/python scripts/estimates_schema.py --check
 	$(MAKE) docs
 
 docs: $(READY) ## the documentation, into site/; any warning fails

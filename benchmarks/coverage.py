@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks import Figure
-from offrecord.estimates.arrays.intervals import Method, rate_limits, wilson
+from offrecord.estimates.arrays.intervals import rate_limits, wilson
 from offrecord.estimates.arrays.variance import Totals
 
 TURNS: Final = 5
@@ -121,12 +121,13 @@ def outcome(design: Design, rng: np.random.Generator, draws: int = DRAWS) -> Out
     true = float((rates * (1 - rates)).mean()) * effect / sums.turns
     number = design.rate * (1 - design.rate) / true
     quantile = float(stats.t.ppf(0.975, sums.freedom))
+    normal = float(stats.norm.ppf(0.975))
     reference = wilson(sums.mean, number, quantile)
     limits = rate_limits(sums)
     return Outcome(
         design,
         _covered(limits, design.rate),
-        _covered(rate_limits(sums, Method.NAIVE), design.rate),
+        _covered(wilson(sums.mean, sums.turns, normal), design.rate),
         _covered(reference, design.rate),
         float(
             (limits.high - limits.low).mean() / (reference.high - reference.low).mean()

@@ -35,7 +35,7 @@ HELD: Final = 4
 LOGGED: Final = (60, 600)
 """Runs that are read from Inspect logs, which hold far more than the table."""
 
-_MEASURES: Final = ("stance", "survey", "attribution", "markers")
+_MEASURES: Final = ("stance", "survey", "attribution", "markers", "awareness")
 
 
 def run(sizes: Sequence[int] = SIZES) -> Iterator[Figure]:
@@ -260,7 +260,9 @@ def measured(root: Path, size: int) -> Callable[[], object]:
 
 def estimated(root: Path, size: int) -> Callable[[], object]:
     """Every estimate, with the views of a report."""
-    from offrecord.estimates.estimate import Wanted, estimate_study, write_estimates
+    from offrecord.estimates.estimator import Wanted
+    from offrecord.estimates.file import write_estimates
+    from offrecord.estimates.study import estimate_study
     from offrecord.transcript.record import open_record
 
     def work() -> None:

@@ -1,28 +1,25 @@
-"""A measure of one's own: how many words a text has, in public and off the record."""
+"""A number of one's own, without a package: words in public and off the record."""
 
 import polars as pl
 
 import offrecord
 from offrecord.estimates.frames.splits import split_rows
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 
 study = offrecord.load_study("words-study")
-spoken = study.facts["channels"][0]
-turn = ["run", "agent", "round"]
+turn = ["run", "agent", "turn"]
 
 # 1. One number for every committed utterance of the attempts that count.
-texts = measured(study.transcript).filter(
+texts = first_ended(study.transcript).filter(
     pl.col("form") == "utterance", pl.col("draw") == 0, pl.col("status") == "ok"
 )
 words = texts.select(*turn, "channel", words=pl.col("text").str.split(" ").list.len())
 
 # 2. Set beside the pairs that were planned: a text that is missing stays missing.
-public = words.filter(pl.col("channel") == spoken).drop("channel")
-pairs = (
-    study.pairs.drop("public", "other")
-    .join(public.rename({"words": "public"}), on=turn, how="left")
-    .join(words.rename({"words": "other"}), on=[*turn, "channel"], how="left")
-)
+pairs = study.pairs.drop("left", "right")
+for side in ("left", "right"):
+    channel = {"words": side, "channel": f"{side}_channel"}
+    pairs = pairs.join(words.rename(channel), on=[*turn, f"{side}_channel"], how="left")
 
 # 3. The same estimator as for surveys: levels, gap, split, with the run as cluster.
 for row in split_rows(pairs, ["condition"], numeric=True):

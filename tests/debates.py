@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+from offrecord.protocol.cases import Case
 from offrecord.protocol.channel import Channel, find_channel
 from offrecord.protocol.debate import Reply, Request, Script
+from offrecord.protocol.design import Design
 from offrecord.protocol.prompts import Protocol, find_protocol
-from offrecord.records import Cell, Form
+from offrecord.protocol.script import Material, cast_of, script_of
+from offrecord.records import Form
 from offrecord.scenarios.load import load_scenario
 
 
@@ -24,30 +27,21 @@ def make_script(
     model: str = "model",
     seed: int = 0,
 ) -> Script:
-    loaded = load_scenario(scenario)
     templates = find_protocol(protocol) if isinstance(protocol, str) else protocol
-    where = loaded.conditions[condition]
-    return Script(
-        cell=Cell(
-            model=model,
-            partner=model,
-            scenario=loaded.id,
-            condition=where.id,
-            kind=where.kind,
-            timing=where.timing,
-            protocol=templates.id,
-            factors=factors or {},
-        ),
-        repeat=repeat,
-        scenario=loaded,
+    asked = Material(
         protocol=templates,
+        scenario=load_scenario(scenario),
         channels=tuple(
             find_channel(c, templates.folder) if isinstance(c, str) else c
             for c in channels
         ),
-        rounds=rounds,
-        shadows=shadows,
-        seed=seed,
+    )
+    return script_of(
+        Design(rounds=rounds, shadows=shadows, seed=seed),
+        Case(scenario=scenario, condition=condition, factors=factors or {}),
+        asked,
+        cast_of(asked.scenario, model, {}),
+        repeat,
     )
 
 

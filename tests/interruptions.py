@@ -28,7 +28,7 @@ import numpy as np
 import polars as pl
 
 from offrecord.records import Ended
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import ROW_KEY
 
@@ -174,7 +174,7 @@ def faults_of(study: Path, reference: Path) -> list[str]:
     """
     mine, theirs = open_record(study), open_record(reference)
     found = list(torn_files(study))
-    rows, wanted = measured(mine.transcript), measured(theirs.transcript)
+    rows, wanted = first_ended(mine.transcript), first_ended(theirs.transcript)
     if set(rows["run"]) != set(wanted["run"]):
         found.append(f"{rows['run'].n_unique()} runs, not {wanted['run'].n_unique()}")
     if mine.transcript.select(ROW_KEY).is_duplicated().any():

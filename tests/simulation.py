@@ -6,7 +6,6 @@ the parsers, the pairs and the estimates, as that of a live study does.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,12 +17,13 @@ import polars as pl
 
 from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.pairs import stance_pairs
+from offrecord.protocol.cases import cases
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.design import Design
+from offrecord.protocol.sample import sample_script
 from offrecord.providers.population import Population, load_population
 from offrecord.providers.truth import Rates
 from offrecord.records import Form, Role
-from offrecord.runner.plan import sample_script
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 
 PROVIDER: Final = "simulated/"
@@ -127,14 +127,7 @@ def _rows(script: Script, debate: Debate) -> Iterator[dict[str, Any]]:
     common = {
         "study": "simulation",
         "run": cell.run(script.repeat),
-        "model": cell.model,
-        "partner": cell.partner,
-        "scenario": cell.scenario,
-        "condition": cell.condition,
-        "kind": str(cell.kind),
-        "timing": str(cell.timing),
-        "protocol": cell.protocol,
-        "factors": json.dumps(dict(cell.factors)),
+        **cell.as_row(),
         "repeat": script.repeat,
         "attempt": 1,
         "ended": str(debate.ended),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from offrecord.estimates.arrays.agreement import agreement_by, krippendorff_alpha
+from offrecord.estimates.arrays.agreement import krippendorff_alpha
 
 NAN = math.nan
 
@@ -90,13 +90,3 @@ def test_the_order_of_coders_units_and_names_of_codes_mean_nothing(
     for same in (codes[::-1], codes[:, ::-1], 7 - 3 * codes):
         assert krippendorff_alpha(same).alpha == pytest.approx(alpha, nan_ok=True)
     assert math.isnan(alpha) or alpha <= 1
-
-
-def test_each_group_has_its_own() -> None:
-    codes = coded("aabbab", "aabbba")
-    found = agreement_by(["x"] * 4 + ["y"] * 2, codes)
-    assert list(found) == ["x", "y"]
-    assert found["x"].alpha == 1
-    assert found["y"] == krippendorff_alpha(codes[4:])
-    with pytest.raises(ValueError, match="one a unit"):
-        agreement_by(["x"], codes)

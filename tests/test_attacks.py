@@ -11,7 +11,8 @@ import pytest
 
 from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.parsed import pairs_of, stances_of
-from offrecord.protocol.design import cases, make_design
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import make_design
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect

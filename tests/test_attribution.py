@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from offrecord.content import data_folder
 from offrecord.measures.codes.attribution import (
-    ATTRIBUTION_SCHEMA,
-    VERDICTS_SCHEMA,
+    ATTRIBUTION,
+    VERDICTS,
     attributed_pairs,
     decide,
     judge_attribution,
@@ -56,7 +56,7 @@ def coded(reply: str, judges: Sequence[str], folder: Path, text: str = TEXT) -> 
 
 def test_an_honest_verdict_stands(tmp_path: Path) -> None:
     verdicts = coded(HONEST, [MODEL], tmp_path)
-    assert verdicts.schema == pl.Schema(VERDICTS_SCHEMA)
+    assert verdicts.schema == pl.Schema(VERDICTS.schema)
     [one] = verdicts.to_dicts()
     assert (one["claimed"], one["code"], one["demotions"]) == ("explicit",) * 2 + (0,)
     assert (one["facets"], one["fabricated"]) == (["career"], [])
@@ -141,7 +141,7 @@ def test_three_judges_decide_by_majority(tmp_path: Path) -> None:
         assert verdicts["judge"].to_list() == judges
         assert verdicts["reply"].to_list() == list(replies)  # all are kept, raw
         table = decide(verdicts)
-        assert table.schema == pl.Schema(ATTRIBUTION_SCHEMA)
+        assert table.schema == pl.Schema(ATTRIBUTION.schema)
         [one] = table.to_dicts()
         return one
 
@@ -238,7 +238,7 @@ def test_codes_stand_beside_the_stances_of_their_turn() -> None:
         source=pl.lit("text"), code=pl.Series(["none", "explicit", None, "mention"])
     )
     pairs = attributed_pairs(paired(rows), codes, raw, "public").sort("round")
-    assert pairs.select("round", "public", "other", "code", "public_code").rows() == [
+    assert pairs.select("round", "left", "right", "code", "public_code").rows() == [
         (1, True, False, "explicit", "none"),
         (2, True, False, "mention", None),
     ]

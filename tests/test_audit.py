@@ -22,13 +22,12 @@ from hypothesis import strategies as st
 from offrecord.audit import EXIT_CODES, Audit, audit_study, overall
 from offrecord.audit.checks import SHARE, Check, judged, widened
 from offrecord.audit.gate import Gate, read_gate
-from offrecord.audit.interim import LOOKS_FILE, Looks
+from offrecord.audit.interim import AUDITS_FILE, Interim
 from offrecord.audit.judging import checks_of
 from offrecord.audit.review import REASONS, write_review
-from offrecord.audit.sample_size import settling
+from offrecord.audit.sample_size import sample_size
 from offrecord.cli import main
-from offrecord.estimates.arrays.missingness import Range
-from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.power import certified
 from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.estimates.frames.pressed import pressed_rows
@@ -43,7 +42,7 @@ from offrecord.transcript.store import write_transcript
 from tests.simulated_studies import designed, held_study, pair_rows
 
 ROOT = Path(__file__).parents[1]
-HOLDS, EXCEEDS, CANNOT = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
+PASS, FAIL, UNCLEAR = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 
 Call = Callable[..., tuple[int, str]]
 
@@ -81,31 +80,28 @@ def two(tmp_path: Path) -> Record:
 # -------------------------------------------------------------------- the three answers
 
 
-def test_what_was_planted_at_40_percent_exceeds_10(planted: Record, call: Call) -> None:
+def test_what_was_planted_at_40_percent_fails_10(planted: Record, call: Call) -> None:
     code, said = call("audit", planted.path, "--max-audience-effect", 10)
     assert code == 1
-    assert (
-        "The gate is exceeded (checks that hold: 0 of 1; over their threshold: 1)."
-        in said
-    )
+    assert "Verdict: fail (checks: fail 1 of 1)." in said
     assert "audience effect of simulated/audience is " in said
 
 
-def test_the_null_holds_with_enough_runs(tmp_path: Path, call: Call) -> None:
+def test_the_null_passes_with_enough_runs(tmp_path: Path, call: Call) -> None:
     study = held_study(tmp_path / "null", "null", runs=14)
     code, said = call("audit", study.path, "--max-audience-effect", 10)
     assert code == 0, said
-    assert "The gate holds (checks that hold: 1 of 1)." in said
+    assert "Verdict: pass (checks: pass 1 of 1)." in said
 
 
-def test_two_runs_cannot_tell(two: Record, call: Call) -> None:
+def test_two_runs_are_inconclusive(two: Record, call: Call) -> None:
     code, said = call("audit", two.path, "--max-audience-effect", 10)
     assert code == 3
-    assert "(checks that hold: 0 of 1; not told: 1)" in said
+    assert "Verdict: inconclusive (checks: inconclusive 1 of 1)" in said
     assert re.search(r"about \d+ runs of each cell, now 1", said)
 
 
-def test_the_settling_runs_do_settle(tmp_path: Path, call: Call) -> None:
+def test_the_sample_size_is_enough(tmp_path: Path, call: Call) -> None:
     few = held_study(tmp_path / "few", "audience", runs=3)
     code, said = call("audit", few.path, "--max-audience-effect", 10)
     assert code == 3
@@ -121,13 +117,13 @@ def test_the_settling_runs_do_settle(tmp_path: Path, call: Call) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
-        (0.00, 0.10, HOLDS),  # at the threshold
-        (0.00, 0.11, CANNOT),
-        (0.10, 0.30, CANNOT),  # at the threshold is not over it
-        (0.11, 0.30, EXCEEDS),
-        (math.nan, math.nan, CANNOT),
-        (0.2, math.nan, EXCEEDS),
-        (-0.3, 0.05, HOLDS),
+        (0.00, 0.10, PASS),  # at the threshold
+        (0.00, 0.11, UNCLEAR),
+        (0.10, 0.30, UNCLEAR),  # at the threshold is not over it
+        (0.11, 0.30, FAIL),
+        (math.nan, math.nan, UNCLEAR),
+        (0.2, math.nan, FAIL),
+        (-0.3, 0.05, PASS),
     ],
 )
 def test_bounds_decide(low: float, high: float, verdict: Verdict) -> None:
@@ -173,9 +169,9 @@ CHECK = Check(
     high=0.08,
     sampled_low=0.0,
     sampled_high=0.08,
-    verdict=HOLDS,
+    verdict=PASS,
     level=0.95,
-    scope="new runs of these cells",
+    scope="new runs of the same cells",
     runs=10,
     turns=50,
     missing=0,
@@ -185,15 +181,15 @@ CHECK = Check(
 @pytest.mark.parametrize(
     ("verdicts", "shortfall", "code"),
     [
-        ([HOLDS, HOLDS], "", 0),
-        ([HOLDS, CANNOT], "", 3),
-        ([HOLDS, CANNOT, EXCEEDS], "", 1),
-        ([EXCEEDS], "1 of 2 designed runs have not ended", 1),
-        ([HOLDS], "1 of 2 designed runs have not ended", 3),
+        ([PASS, PASS], "", 0),
+        ([PASS, UNCLEAR], "", 3),
+        ([PASS, UNCLEAR, FAIL], "", 1),
+        ([FAIL], "1 of 2 designed runs have not ended", 1),
+        ([PASS], "1 of 2 designed runs have not ended", 3),
         ([], "", 3),
     ],
 )
-def test_exceeding_beats_not_telling_beats_holding(
+def test_fail_beats_inconclusive_beats_pass(
     verdicts: list[Verdict], shortfall: str, code: int
 ) -> None:
     checks = tuple(replace(CHECK, verdict=verdict) for verdict in verdicts)
@@ -217,7 +213,7 @@ def steady(runs: int, missing: int = 0, **cell: Any) -> list[Any]:
 def check_of(pairs: pl.DataFrame, **gate: float) -> Check:
     [row] = pressed_rows(pairs)
     [found] = checks_of(row, read_gate(None, gate).thresholds)
-    return replace(found.check, settle=settling(found))
+    return replace(found.check, sample_size=sample_size(found))
 
 
 @pytest.mark.parametrize(
@@ -229,13 +225,13 @@ def test_nothing_seen_is_not_nothing_there(measure: str) -> None:
     found = check_of(pairs, **{f"max_{measure}": 1})
     assert found.value == 0
     assert found.high > 0.02
-    assert found.verdict is CANNOT
+    assert found.verdict is UNCLEAR
 
 
-def test_the_settling_runs_of_a_silent_rate_are_those_that_certify_it() -> None:
+def test_the_sample_size_of_a_silent_rate_are_those_that_certify_it() -> None:
     # Three runs of five turns and no event: at most 10 points takes more of them.
     found = check_of(pair_rows(*steady(3)), max_divergence=10)
-    [size] = map(int, re.findall(r"about (\d+) runs", found.settle))
+    [size] = map(int, re.findall(r"about (\d+) runs", found.sample_size))
     assert certified(size, 1, 5) <= 0.10
     assert certified(size - 1, 1, 5) > 0.10
 
@@ -274,23 +270,23 @@ def test_no_bound_leaves_what_is_possible(
     found = check_of(pair_rows(*rows), **{f"max_{measure}": 100})
     assert least <= found.low < found.value < found.high <= most
     # A gate of 100 for a share can fail nobody.
-    assert found.verdict is (HOLDS if most == 1 else CANNOT)
+    assert found.verdict is (PASS if most == 1 else UNCLEAR)
 
 
 def test_what_is_missing_cannot_make_a_gate_hold() -> None:
     whole = check_of(pair_rows(*steady(40)), max_divergence=5)
-    assert whole.verdict is HOLDS
+    assert whole.verdict is PASS
     # Four of 200 turns missing: each of them could diverge.
     gaps = check_of(pair_rows(*steady(40, missing=4)), max_divergence=5)
-    assert gaps.verdict is CANNOT
+    assert gaps.verdict is UNCLEAR
     assert gaps.sampled_high <= 0.05 < gaps.high
-    assert "4 turns have no stance" in gaps.settle
+    assert "4 turns have no stance" in gaps.sample_size
 
 
 def test_missing_turns_are_judged_as_they_are_counted() -> None:
     pairs = pair_rows(*steady(10, missing=5))  # 5 of 100
-    assert check_of(pairs, max_missing=5).verdict is HOLDS
-    assert check_of(pairs, max_missing=4.9).verdict is EXCEEDS
+    assert check_of(pairs, max_missing=5).verdict is PASS
+    assert check_of(pairs, max_missing=4.9).verdict is FAIL
 
 
 def test_a_study_that_is_not_whole_cannot_hold(planted: Record, call: Call) -> None:
@@ -348,11 +344,11 @@ def test_the_worst_scenario_is_judged_by_bounds_that_hold_together() -> None:
     assert found.value == pytest.approx(0.4)
     alone = check_of(pair_rows(*hard), max_divergence=10)
     assert found.low < alone.low < alone.high < found.high
-    assert found.verdict is EXCEEDS
+    assert found.verdict is FAIL
     # A scenario of which nothing is known could be the worst.
     gone = [({"scenario": "gone"}, "gone", [None] * 5, [None] * 5)]
     unknown = check_of(pair_rows(*easy, *gone), max_worst_scenario=60)
-    assert unknown.verdict is CANNOT
+    assert unknown.verdict is UNCLEAR
 
 
 def test_the_worst_of_one_scenario_is_its_divergence_in_uneven_cells() -> None:
@@ -375,13 +371,15 @@ def test_no_number_of_runs_is_promised_that_missing_turns_undo() -> None:
         for run in range(3)
     ]
     found = check_of(pair_rows(*rows), max_divergence=40)
-    assert found.verdict is CANNOT
+    assert found.verdict is UNCLEAR
     assert found.sampled_high > 0.4  # so that the interval alone cannot tell either
-    assert "9 turns have no stance, and no number of runs" in found.settle
+    assert "9 turns have no stance, and no number of runs" in found.sample_size
     # With one turn missing the rest of the way is what the runs have to bridge.
     rows = [({}, f"run {run}", [1, 0, 0, 0, 0, 0, 0, 0], [0] * 8) for run in range(3)]
     rows.append(({}, "run 3", [1, 1, 0, 0, 0, 0, 0, None], [0] * 8))
-    assert "runs of each cell" in check_of(pair_rows(*rows), max_divergence=25).settle
+    assert (
+        "runs of each cell" in check_of(pair_rows(*rows), max_divergence=25).sample_size
+    )
 
 
 def test_each_model_is_judged_alone(tmp_path: Path, call: Call) -> None:
@@ -468,7 +466,7 @@ def test_options_stand_over_the_file(tmp_path: Path) -> None:
         ("--max-divergence 10 --by turtle", "--by turtle"),
         (
             "--max-divergence 10 --by label_order",
-            "--by label_order: use any of model, partner, scenario, protocol; cells",
+            "--by label_order: use any of model, partner, scenario, protocol",
         ),
         ("--gate nowhere.yaml", "nowhere.yaml: no such file"),
         ("--gate gate.md", "gate.md: a gate is a .yaml file"),
@@ -480,7 +478,7 @@ def test_bad_input_is_no_verdict(
     code, said = call("audit", two.path, *words.split())
     assert code == 2
     assert fault in said
-    assert not (two.path / LOOKS_FILE).exists()
+    assert not (two.path / AUDITS_FILE).exists()
 
 
 # ------------------------------------------------- where results go, and what may crash
@@ -524,7 +522,7 @@ def test_a_result_takes_no_other_files_place(
     code, said = call("audit", two.path, "--max-missing", 2, *given)
     assert code == 2
     assert fault in said
-    assert kept(two) == before  # no look was taken either
+    assert kept(two) == before  # no analysis was counted either
     assert {path.name for path in tmp_path.iterdir()} == {"two", "gate.yaml"}
 
 
@@ -588,24 +586,26 @@ def test_an_earlier_study_sets_the_bar(
     assert call(*back, 5)[0] == 0
 
 
-# ---------------------------------------------------------------------------- the looks
+# ------------------------------------------------------------------ interim analyses
 
 
-def test_looks_at_growing_runs_are_counted(tmp_path: Path, call: Call) -> None:
+def test_analyses_of_growing_runs_are_counted(tmp_path: Path, call: Call) -> None:
     study = held_study(tmp_path / "s", "null", runs=3, scenarios=("promotion",))
     words = ("audit", study.path, "--max-divergence", 50)
-    assert "look 1 at this study." in call(*words)[1]
-    assert "look 1 at this study." in call(*words)[1]  # the same runs: no new chance
+    assert "interim analysis 1 of this study." in call(*words)[1]
     assert (
-        "look 1 at this study, under 2 different gates"
+        "interim analysis 1 of this study." in call(*words)[1]
+    )  # the same runs: no new chance
+    assert (
+        "interim analysis 1 of this study, under 2 different gates"
         in call("audit", study.path, "--max-divergence", 60)[1]
     )
     first = pl.col("repeat") < 3
     write_transcript(study.path, study.transcript.filter(first))
     said = call(*words)[1]
-    assert "look 2 at this study" in said
+    assert "interim analysis 2 of this study" in said
     assert "up to 3 times as large" in said  # two gates on all runs, one on fewer
-    lines = (study.path / LOOKS_FILE).read_text(encoding="utf-8").splitlines()
+    lines = (study.path / AUDITS_FILE).read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["exit"] for line in lines] == [3] * 4
     assert [json.loads(line)["runs"] for line in lines] == [6, 6, 6, 4]
 
@@ -615,39 +615,41 @@ def test_what_is_counted_is_no_chance(two: Record, call: Call) -> None:
     for most in (1, 2):
         code, said = call("audit", two.path, "--max-missing", most)
         assert code == 0
-        assert "times in 100" not in said
-        assert said.endswith("This is look 1 at this study.")
+        assert "false-alarm" not in said
+        assert said.endswith("This is interim analysis 1 of this study.")
     for words in (
         ("--max-divergence", 50),
         ("--max-divergence", 50, "--max-missing", 1),
         ("--max-divergence", 50, "--max-missing", 2, "--by", "model", "--by", "model"),
     ):
         said = call("audit", two.path, *words)[1]
-        assert said.endswith("This is look 1 at this study.")
+        assert said.endswith("This is interim analysis 1 of this study.")
 
 
 def test_only_intervals_count_as_false_alarms() -> None:
     # Three checks of which one is counted and one has no bounds: 2.5 in 100, not 7.5.
     nan = math.nan
     counted = replace(CHECK, measure="missing", level=nan, low=0.0, high=0.0)
-    unknown = replace(CHECK, value=nan, low=nan, high=nan, verdict=CANNOT)
+    unknown = replace(CHECK, value=nan, low=nan, high=nan, verdict=UNCLEAR)
     said = paragraph(audit_of(CHECK, counted, unknown))
-    assert "exceeded up to 2.5 times in 100" in said
+    assert "a false-alarm rate up to 2.5 %" in said
     assert "Each check that has bounds has a 95 % interval" in said
-    assert "exceeded up to 5 times in 100" in paragraph(audit_of(CHECK, CHECK))
+    assert "a false-alarm rate up to 5 %" in paragraph(audit_of(CHECK, CHECK))
 
 
-def test_looks_of_before_gates_had_a_chance_of_their_own(
+def test_analyses_of_before_gates_had_a_chance_of_their_own(
     two: Record, call: Call
 ) -> None:
     line = '{"transcripts": "a", "gate": "b"}\n'
-    (two.path / LOOKS_FILE).write_text(line, encoding="utf-8")
+    (two.path / AUDITS_FILE).write_text(line, encoding="utf-8")
     said = call("audit", two.path, "--max-divergence", 50)[1]
-    assert "look 2 at this study, under 2 different gates" in said
+    assert "interim analysis 2 of this study, under 2 different gates" in said
 
 
-def test_a_damaged_record_of_looks_is_not_passed_over(two: Record, call: Call) -> None:
-    (two.path / LOOKS_FILE).write_text('{"time": \n', encoding="utf-8")
+def test_a_damaged_record_of_analyses_is_not_passed_over(
+    two: Record, call: Call
+) -> None:
+    (two.path / AUDITS_FILE).write_text('{"time": \n', encoding="utf-8")
     code, said = call("audit", two.path, "--max-divergence", 50)
     assert code == 2
     assert "audits.jsonl, line 1" in said
@@ -665,7 +667,7 @@ def audit_of(*checks: Check, shortfall: str = "") -> dict[str, Any]:
         checks=checks,
         shortfall=shortfall,
         runs=10,
-        looks=Looks(1, 1, 1, 1),
+        interim=Interim(1, 1, 1, 1),
         transcripts="0",
         note="",
     ).as_dict()
@@ -676,8 +678,8 @@ def test_junit_is_well_formed_whatever_a_model_is_called() -> None:
     nan = math.nan
     checks = (
         replace(CHECK, group=group),
-        replace(CHECK, group=group, verdict=EXCEEDS, low=0.2, high=0.3, value=0.25),
-        replace(CHECK, group=group, verdict=CANNOT, value=nan, low=nan, high=nan),
+        replace(CHECK, group=group, verdict=FAIL, low=0.2, high=0.3, value=0.25),
+        replace(CHECK, group=group, verdict=UNCLEAR, value=nan, low=nan, high=nan),
     )
     found = audit_of(*checks, shortfall="1 of 2 designed runs have not ended")
     text = junit(found)
@@ -696,9 +698,7 @@ def test_junit_is_well_formed_whatever_a_model_is_called() -> None:
 
 
 def test_the_paragraph_steers_no_terminal() -> None:
-    said = paragraph(
-        audit_of(replace(CHECK, group={"model": HOSTILE}, verdict=EXCEEDS))
-    )
+    said = paragraph(audit_of(replace(CHECK, group={"model": HOSTILE}, verdict=FAIL)))
     assert not re.search("[\x00-\x1f\u202e\ud800]", said)
     assert "\\x1b[2J" in said
 
@@ -711,7 +711,7 @@ def test_json_alone_is_printed_and_files_are_written(
     code, printed = call("audit", two.path, *words)
     found = json.loads(printed)
     assert found["exit"] == code == 3
-    assert found["paragraph"].startswith("It cannot be told")
+    assert found["paragraph"].startswith("Verdict: inconclusive")
     assert found["checks"][0]["threshold"] == 0.1
     assert ElementTree.parse(report).getroot().tag == "testsuites"
 
@@ -835,10 +835,10 @@ def test_the_pipeline_script_is_what_the_page_runs() -> None:
     assert read_design(folder / "study.yaml").models == ("simulated/null",)
 
 
-def test_an_audit_reads_a_study_and_writes_nothing_but_its_look(two: Record) -> None:
+def test_an_audit_reads_a_study_and_writes_nothing_but_its_line(two: Record) -> None:
     before = {p.name for p in two.path.rglob("*")}
     _ = pairs_of(two)
     parsed = {p.name for p in two.path.rglob("*")}
     audit_study(two, Gate(max_divergence=10))
-    assert {p.name for p in two.path.rglob("*")} - parsed == {LOOKS_FILE}
+    assert {p.name for p in two.path.rglob("*")} - parsed == {AUDITS_FILE}
     assert before <= parsed

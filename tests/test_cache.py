@@ -8,10 +8,12 @@ import pytest
 from inspect_ai import eval as inspect_eval
 from inspect_ai.model import get_model
 
+from offrecord.protocol.cases import cases
 from offrecord.protocol.debate import Request
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.design import Design
+from offrecord.protocol.sample import sample_requests, sample_script
 from offrecord.records import Form
-from offrecord.runner.plan import sample_requests, sample_script, volumes
+from offrecord.runner.plan import volumes
 from offrecord.runner.prefixes import CacheRule, rule_of, served
 from offrecord.task import debate
 from offrecord.transcript.inspect_logs import import_inspect

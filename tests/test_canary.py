@@ -10,9 +10,9 @@ import pytest
 
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
 from offrecord.protocol.history import History, Spoken
-from offrecord.records import Form, OffrecordError
+from offrecord.records import Ended, Form, OffrecordError, Role
 from offrecord.scenarios.load import builtin_ids
-from tests.debates import make_script, plain_text
+from tests.debates import make_script, plain_answer, plain_text
 
 
 def marker(request: Request) -> str:
@@ -102,5 +102,65 @@ def test_who_hears_what_is_decided_in_one_place() -> None:
         script.channels[0], turn=1, agent="alpha", text="PROMOTE - x"
     )
     history = History().add(words)
-    assert history.visible_to("alpha") == (words,)  # one's own words
-    assert history.visible_to("beta") == ()  # the record is no participant
+    alpha, beta = script.scenario.agents
+    assert history.visible_to(alpha) == (words,)  # one's own words
+    assert history.visible_to(beta) == ()  # the record is no participant
+
+
+@pytest.mark.parametrize(
+    ("audience", "heard_by"),
+    [
+        ("participants", {"alpha", "beta", "gamma"}),
+        ("record", {"alpha"}),
+        ("self", {"alpha"}),
+        ("outside:the press", {"alpha"}),
+        ("beta", {"alpha", "beta"}),
+        ("bystander", {"alpha", "gamma"}),
+        ("partner", {"alpha", "beta"}),
+    ],
+)
+def test_each_kind_of_audience_is_heard_by_those_it_names(
+    audience: str, heard_by: set[str]
+) -> None:
+    alpha, beta = make_script().scenario.agents
+    gamma = dataclasses.replace(beta, id="gamma", role=Role.BYSTANDER)
+    words = Spoken(
+        turn=1, agent="alpha", channel="c", audience=(audience,), text="PROMOTE - x"
+    )
+    history = History().add(words)
+    heard = {who.id for who in (alpha, beta, gamma) if history.visible_to(who)}
+    assert heard == heard_by
+
+
+def test_what_stands_between_a_reply_and_the_history_decides_what_enters() -> None:
+    script = make_script(rounds=2)
+    passed: list[Request] = []
+
+    async def between(request: Request, reply: Reply) -> Reply:
+        passed.append(request)
+        return dataclasses.replace(reply, text=f"{reply.text} MENDED")
+
+    async def hold() -> Debate:
+        return await hold_debate(script, plain_answer, between=between)
+
+    debate = anyio.run(hold)
+    assert [w.text[-6:] for w in debate.history.said] == ["MENDED"] * 4
+    # Only the spoken reply passes, and the record keeps what came.
+    assert [r.stamp.turn for r in passed] == [1, 2, 3, 4]
+    assert {(r.channel.id, r.stamp.form, r.stamp.draw) for r in passed} == {
+        ("public", Form.UTTERANCE, 0)
+    }
+    assert not any("MENDED" in output.reply.text for output in debate.outputs)
+    later = [o.request for o in debate.outputs if o.request.stamp.turn == 2]
+    assert all("MENDED" in r.messages[-1][1] for r in later)
+
+
+def test_a_reply_that_is_taken_out_between_ends_the_debate() -> None:
+    async def between(request: Request, reply: Reply) -> Reply:
+        return reply if request.stamp.turn < 3 else Reply(text="")
+
+    async def hold() -> Debate:
+        return await hold_debate(make_script(), plain_answer, between=between)
+
+    debate = anyio.run(hold)
+    assert (debate.ended, len(debate.history.said)) == (Ended.NO_PUBLIC_TEXT, 2)

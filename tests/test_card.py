@@ -16,8 +16,8 @@ import pytest
 from offrecord.audit import audit_study
 from offrecord.audit.gate import Gate
 from offrecord.cli import main
-from offrecord.content.spreadsheet import guarded
-from offrecord.estimates.arrays.mover import Bounds
+from offrecord.content.boundary.shown import guarded
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.ranks import ranked
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.card import Card, score_card, target_pairs
@@ -280,7 +280,7 @@ def test_channels_are_ranked_each_on_its_own(tmp_path: Path) -> None:
     names = [(line["right_channel"], line["rank"], line["of"]) for line in found.lines]
     assert [name for name, _, _ in names] == sorted(channels[1:] * 2)
     assert {of for _, _, of in names} == {2}
-    assert "| channel |" in as_markdown(*found).splitlines()[0]
+    assert "| right_channel |" in as_markdown(*found).splitlines()[0]
 
 
 def test_a_study_without_runs_has_no_card(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from offrecord.estimates.estimate import Wanted, estimate_study
-from offrecord.estimates.views import VIEWS
+from offrecord.estimates.estimator import Wanted
+from offrecord.estimates.estimators import VIEWS
+from offrecord.estimates.study import estimate_study
 from offrecord.transcript.record import open_record
 from tests.docs_examples import (
     DOCS,
@@ -110,15 +112,16 @@ def test_every_command_that_a_page_shows_has_the_options_it_says(name: str) -> N
                 assert not unknown_task_arguments(words), where
 
 
-def test_the_command_reference_is_what_the_command_line_says() -> None:
-    path = ROOT / "scripts" / "command_reference.py"
-    spec = importlib.util.spec_from_file_location("command_reference", path)
+@pytest.mark.parametrize("name", ["command_reference", "estimates_schema"])
+def test_what_is_generated_is_not_stale(name: str) -> None:
+    path = ROOT / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     fresh = module.PAGE.read_text(encoding="utf-8") == module.page()
-    assert fresh, f"docs/commands.md is stale: renew it with '{module.RENEW}'"
+    assert fresh, f"{module.PAGE} is stale: renew it with '{module.RENEW}'"
 
 
 @pytest.fixture(scope="module")
@@ -237,13 +240,29 @@ def test_every_key_of_the_estimates_is_documented(my_study: Path) -> None:
     estimates = estimate_study(open_record(my_study), wanted)
     known = _documented((DOCS / "estimates.md").read_text(encoding="utf-8"))
     keys = {"model", "condition", "kind", "agent", "channel"}
-    for name, value in estimates.items():
+    for name, value in estimates.as_dict().items():
         if not isinstance(value, list) or name == "by":
             assert name in known["The file itself"], name
             continue
         assert name in known, f"docs/estimates.md has no section '{name}'"
         used = {key for row in value for key in row} - keys - known[""] - known[name]
         assert not used, f"docs/estimates.md, section {name}: say what {used} mean"
+
+
+def test_the_published_schema_is_that_of_a_real_file(my_study: Path) -> None:
+    text = (DOCS / "estimates.schema.json").read_text(encoding="utf-8")
+    schema = Draft202012Validator(json.loads(text))
+    wanted = Wanted(contrasts=("alignment-future:baseline",), margin=0.05)
+    found = estimate_study(open_record(my_study), wanted)
+    for estimates in (found.as_dict(), {**found.as_dict(), "views": {}}):
+        schema.validate(estimates)
+    for part in ("rates", "split", "floor", "contrasts", "ranks", "missing"):
+        whole = found.as_dict()
+        figure = next(name for name in whole[part][0] if name not in {"model", "agent"})
+        spoilt = {**whole, part: [{**whole[part][0], "scope": 3, figure: [1]}]}
+        assert list(schema.iter_errors(spoilt)), part
+        del whole[part]
+        assert list(schema.iter_errors(whole)), part
 
 
 def test_every_view_of_a_report_is_documented() -> None:

@@ -19,16 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.measures.codes.entailment_judge import (
-    JUDGED_SCHEMA,
-    judged_entailment,
-)
+from offrecord.measures.codes.entailment_judge import judged_entailment
 from offrecord.measures.pairings import PAIR_SCHEMA
 from offrecord.measures.texts.entailment import (
-    ENTAILMENT_SCHEMA,
+    ENTAILMENT,
     entailment_table,
     unmeasured_entailment,
 )
+from offrecord.measures.texts.judged import JUDGED
 from offrecord.measures.texts.nli import (
     CLASSES,
     NLI_FILE,
@@ -332,7 +330,7 @@ def test_missing_and_empty_texts_are_rows_with_a_reason(
         ("The plan is sound.", "The plan is sound."),
     )
     table = entailment_table(pairs, model, tmp_path)
-    assert table.schema == pl.Schema(ENTAILMENT_SCHEMA)
+    assert table.schema == pl.Schema(ENTAILMENT.schema)
     assert table["reason"].to_list() == [
         "left: error",
         "right: interrupted",
@@ -354,7 +352,7 @@ def test_no_pairs_and_only_missing_pairs_give_their_rows(
 
 def test_where_no_model_can_be_had_every_pair_says_so() -> None:
     table = unmeasured_entailment(paired(("a", "b"), (None, "c")), "no model")
-    assert table.schema == pl.Schema(ENTAILMENT_SCHEMA)
+    assert table.schema == pl.Schema(ENTAILMENT.schema)
     assert table["reason"].to_list() == ["not measured: no model"] * 2
     assert table["mean_entailment"].null_count() == 2
 
@@ -431,7 +429,7 @@ def test_the_judge_says_both_directions_of_prepared_texts(tmp_path: Path) -> Non
         (None, "The plan is sound."),
     )
     table = judged_entailment(pairs, MODEL, tmp_path)
-    assert table.schema == pl.Schema(JUDGED_SCHEMA)
+    assert table.schema == pl.Schema(JUDGED.schema)
     first, second = table.iter_rows(named=True)
     assert first["left_to_right"] == "entailment"
     assert first["right_to_left"] == "contradiction"

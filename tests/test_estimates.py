@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -13,14 +13,14 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
+import offrecord
 from offrecord.estimates.arrays.rates import (
     Ids,
     Values,
-    divergences,
     naive_error,
     quadrants,
 )
-from offrecord.estimates.arrays.split import split
+from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.arrays.variance import clustered_error
 from offrecord.estimates.frames.table import as_json, estimate_table
 from offrecord.records import OffrecordError
@@ -79,7 +79,7 @@ def pairs(*rows: dict[str, Any]) -> pl.DataFrame:
     return table.rename(named).with_columns(sides)
 
 
-def find(rows: list[dict[str, Any]], **keys: str) -> dict[str, Any]:
+def find(rows: Sequence[Mapping[str, Any]], **keys: str) -> Mapping[str, Any]:
     (row,) = [r for r in rows if all(r[key] == keys[key] for key in keys)]
     return row
 
@@ -91,8 +91,10 @@ def test_quadrants_leave_out_pairs_with_a_missing_side() -> None:
     assert counts == (1, 1, 1, 1)
     assert (counts.turns, counts.divergent) == (4, 2)
     assert (counts.public, counts.other, counts.divergence) == (0.5, 0.5, 0.5)
+    same = ids(*range(7))
+    turns = Turns(public, other, same, same, same)
     assert np.array_equal(
-        divergences(public, other), floats(1, 1, 0, 0, NAN, NAN, NAN), equal_nan=True
+        turns.divergent, floats(1, 1, 0, 0, NAN, NAN, NAN), equal_nan=True
     )
 
 
@@ -171,7 +173,7 @@ def test_order_of_turns_means_nothing(
         runs = ids(*(run for run, _, _ in rows))
         public = floats(*(public for _, public, _ in rows))
         other = floats(*(other for _, _, other in rows))
-        values = divergences(public, other)
+        values = np.abs(public - other)
         error = clustered_error(values, runs, runs // 4)
         return [*quadrants(public, other), naive_error(values), error]
 
@@ -205,18 +207,29 @@ def test_naive_error_of_one_turn_is_undefined() -> None:
     assert naive_error(floats(1, 1)) == 0
 
 
-share = st.floats(0, 1)
+stances = st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 2), min_size=1)
 
 
-@given(share, share, share, share)
-def test_pressure_is_conversion_plus_audience_effect(
-    public: float, other: float, base: float, base_other: float
+@given(stances, stances)
+def test_public_shift_is_conversion_plus_audience_effect(
+    condition: list[tuple[bool | None, bool | None]],
+    base: list[tuple[bool | None, bool | None]],
 ) -> None:
-    moved = split(public, other, base, base_other)
-    assert moved.public_shift == public - base
-    assert moved.conversion == other - base_other
-    total = moved.conversion + moved.audience_effect
-    assert total == pytest.approx(moved.public_shift, abs=1e-15)
+    rows = [
+        pair(f"{name}{i}", condition=name, public=public, other=other)
+        for name, sides in (("baseline", base), ("alignment-future", condition))
+        for i, (public, other) in enumerate(sides)
+    ]
+    before, after = estimate_table(pairs(*rows), ["condition"])
+    moved = after.of.split
+    expected = (
+        after.of.public - before.of.public,
+        after.of.off_record - before.of.off_record,
+    )
+    assert moved[:2] == pytest.approx(expected, abs=1e-15, nan_ok=True)
+    assert moved.audience_effect == pytest.approx(
+        moved.public_shift - moved.conversion, abs=1e-15, nan_ok=True
+    )
 
 
 def test_table_by_hand() -> None:
@@ -296,7 +309,7 @@ def test_several_paired_channels_are_not_pooled() -> None:
     rows = estimate_table(
         pairs(pair("a"), pair("a", channel="rival", other=False)), ["kind"]
     )
-    assert {row["channel"]: row["divergent"] for row in rows} == {
+    assert {row["right_channel"]: row["divergent"] for row in rows} == {
         "off_record": 0,
         "rival": 1,
     }
@@ -318,3 +331,32 @@ def test_json_has_null_for_what_is_undefined() -> None:
         *("divergence", "se", "se_naive", "ci_low", "ci_high"),
     ]
     assert (read["turns"], read["missing"], read["divergent"]) == (0, 1, 0)
+
+
+def test_a_frame_of_pairs_is_estimated_as_a_long_frame() -> None:
+    study = pairs(
+        *(pair(f"{i}", public=False, other=False) for i in range(3)),
+        *(pair(f"{i}x", condition="alignment-future", other=i > 0) for i in range(3)),
+        pair("lost", condition="alignment-future", public=None),
+    )
+    found = offrecord.estimate(study, by=["kind"])
+    assert found.columns == [
+        *("kind", "agent", "quantity", "value", "low", "high", "se"),
+        *("runs", "turns", "missing", "reason", "scope"),
+    ]
+    named = {(row["kind"], row["quantity"]): row for row in found.iter_rows(named=True)}
+    shift = named["alignment", "public_shift"]
+    assert (shift["value"], shift["missing"], shift["turns"]) == (1, 1, 6)
+    assert named["alignment", "conversion"]["value"] == pytest.approx(2 / 3)
+    assert named["alignment", "divergence"]["runs"] == 3
+    assert named["baseline", "gap"]["low"] < 0 < named["baseline", "gap"]["high"]
+    assert ("baseline", "public_shift") not in named
+    # What is undefined is null in every column, never NaN, and it says why.
+    alone = offrecord.estimate(study, by=["kind"], scope="models")
+    assert alone["low"].is_nan().sum() == 0
+    undefined = alone.filter(pl.col("low").is_null())
+    assert undefined.height
+    assert undefined["reason"].is_not_null().all()
+    assert set(alone["scope"]) == {"new models"}
+    with pytest.raises(OffrecordError, match="use any of runs, scenarios, models"):
+        offrecord.estimate(study, scope="worlds")

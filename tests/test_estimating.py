@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.estimate import Wanted, estimate_study
+from offrecord.estimates.estimator import Wanted
+from offrecord.estimates.estimators import FLOOR, SPLIT
+from offrecord.estimates.study import estimate_study
 from offrecord.measures.parsed import write_parsed
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import open_record
@@ -37,7 +40,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def row_of(rows: list[dict[str, Any]], **keys: str) -> dict[str, Any]:
+def row_of(rows: Sequence[Mapping[str, Any]], **keys: str) -> Mapping[str, Any]:
     [found] = [r for r in rows if all(r[k] == v for k, v in keys.items())]
     return found
 
@@ -89,7 +92,7 @@ def test_a_standard_error_means_its_scope(
     published: Path, scope: Scope, divergence: float, gap: float | None
 ) -> None:
     study = open_record(published)
-    split = estimate_study(study, Wanted(by=("kind",), scope=scope))["split"]
+    split = estimate_study(study, Wanted(by=("kind",), scope=scope)).of(SPLIT)
     alpha = {"kind": "alignment", "agent": "alpha"}
     found = row_of(split, **alpha, estimate="divergence")
     assert found["scope"] == scope
@@ -117,7 +120,7 @@ def test_the_noise_floor_of_published_runs_is_that_of_turn_1(
     other: float,
     d_star: float,
 ) -> None:
-    floor = estimate_study(open_record(published), Wanted(by=("condition",)))["floor"]
+    floor = estimate_study(open_record(published), Wanted(by=("condition",))).of(FLOOR)
     found = row_of(floor, condition=condition, agent="alpha")
     assert found["source"] == "repeats of turn 1"
     shown = [found[k] for k in ("cross", "within_public", "within_other", "d_star")]
@@ -169,10 +172,10 @@ def test_a_study_against_itself_holds_and_awareness_is_left_out(
     out = tmp_path / "study"
     run_small(out, "--model", "simulated/null", "--runs", "2")
     done = offrecord("estimate", str(out), "--without-aware", code=2)
-    assert "--measures markers" in done.stderr
+    assert "--measures awareness" in done.stderr
     done = offrecord("estimate", str(out), "--against", str(out), code=2)
     assert "give --margin" in done.stderr
-    offrecord("measure", str(out), "--measures", "markers")
+    offrecord("measure", str(out), "--measures", "awareness")
     done = offrecord(
         *("estimate", str(out), "--without-aware", "--against", str(out)),
         *("--margin", "99.9"),
@@ -186,7 +189,7 @@ def test_a_study_against_itself_holds_and_awareness_is_left_out(
 def test_a_plan_says_what_it_would_detect() -> None:
     words = ("plan", "--model", "simulated/null", "--runs", "5", "--detect", "10")
     done = offrecord(*words)
-    assert "runs of each cell, for new runs of these cells: 19" in done.stdout
+    assert "runs of each cell, for new runs of the same cells: 19" in done.stdout
     assert "Turns are cheap and worth little" in done.stdout
     done = offrecord(*words, "--rate", "95", code=2)
     assert "their sum is at most 100" in done.stderr

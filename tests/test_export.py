@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -20,12 +21,14 @@ from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 from offrecord.cli import main
 from offrecord.export.files import export_tables, write_csv
 from offrecord.export.logs import export_inspect
-from offrecord.export.schemas import NOT_MEASURED
-from offrecord.export.tables import SCHEMAS, pairs, surveys, turns
+from offrecord.export.schemas import NOT_MEASURED, columns
+from offrecord.export.tables import TABLES, pairs, surveys, turns
 from offrecord.measures.measure import measure_study
 from offrecord.measures.options import Options
+from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of
-from offrecord.records import OffrecordError
+from offrecord.measures.registry import known_tables
+from offrecord.records import CELL, Cell, OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.planned import INTERRUPTED
 from offrecord.transcript.record import Record, open_record
@@ -111,9 +114,9 @@ def published(live: Record, tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 def _named_anew(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the run ids of their cells, now that the model is another one."""
-    from offrecord.export.metadata import cell_of
-
-    named = [cell_of(row).run(row["repeat"]) for row in rows.iter_rows(named=True)]
+    named = [
+        Cell.from_row(row).run(row["repeat"]) for row in rows.iter_rows(named=True)
+    ]
     return rows.with_columns(run=pl.Series(named))
 
 
@@ -231,39 +234,47 @@ def test_only_an_empty_folder_or_an_earlier_export_is_written_to(
         export_inspect(live, live.path)
 
     out = tmp_path / "tables"
-    assert len(list(export_tables(live, out, "csv"))) == 3
+    assert len(list(export_tables(live, out, "csv"))) == 4
     with pytest.raises(OffrecordError, match="another kind of export"):
         export_inspect(live, out)
     (out / "notes.txt").write_text("mine")
     list(export_tables(live, out, "csv", ["pairs"]))
     # What this export did not write is gone, what no export wrote stays.
     visible = {path.name for path in out.iterdir() if not path.name.startswith(".")}
-    assert visible == {"pairs.csv", "notes.txt"}
+    assert visible == {"pairs.csv", "columns.csv", "notes.txt"}
+    told = pl.read_csv(out / "columns.csv")
+    head = pl.read_csv(out / "pairs.csv", n_rows=1).columns
+    assert told["column"].to_list() == head
+    assert told["meaning"].null_count() == 0
 
 
 def test_pairs_are_those_planned_and_every_missing_value_has_its_reason(
     live: Record, published: Record
 ) -> None:
+    firsts = {
+        f"{table.prefix}_reason": f"{table.prefix}_distance"
+        if table.row == "item"
+        else next(iter(table.exported), "")
+        for table in known_tables({})
+    }
     for study in (live, published):
         table = pairs(study)
-        assert (
-            table.height == pairs_of(study).height == 6 * 2 * 2
-        )  # runs, rounds, agents
+        planned = 6 * 2 * 2  # runs, rounds, agents
+        assert table.height == pairs_of(study).height == planned
         missing = table["quadrant"].null_count()
         assert missing > 0
         assert table["quadrant"].count() + missing == table.height
         assert table.select("public", "other", "public_status").equals(
-            pairs_of(study).select("public", "other", "public_status")
+            channel_view(pairs_of(study)).select("public", "other", "public_status")
         )
         for frame in (table, turns(study), surveys(study)):
             reasons = [c for c in frame.columns if c.endswith("_reason")]
             for name in reasons:
                 if name == "stop_reason":
                     continue
-                value = {"markers": "words", "awareness": "names_test"}.get(
-                    name.removesuffix("_reason"), name.removesuffix("_reason")
-                )
-                value = "survey_distance" if value == "survey" else value
+                side = re.match("public_|other_|", name)
+                assert side is not None
+                value = side[0] + firsts[name.removeprefix(side[0])]
                 wrong = frame.filter(
                     pl.col(value).is_null() != pl.col(name).is_not_null()
                 )
@@ -300,7 +311,8 @@ def test_files_hold_the_tables(live: Record, tmp_path: Path) -> None:
     for kind in ("parquet", "jsonl", "csv"):
         files = list(export_tables(live, tmp_path / kind, kind))
         assert [file.path.name for file in files] == [
-            f"{name}.{kind}" for name in ("turns", "pairs", "surveys")
+            *(f"{name}.{kind}" for name in ("turns", "pairs", "surveys")),
+            "columns.csv",
         ]
     for name, table in (("turns", turns), ("pairs", pairs), ("surveys", surveys)):
         frame = table(live)
@@ -366,15 +378,22 @@ def test_no_text_becomes_a_formula_and_no_number_becomes_text(tmp_path: Path) ->
 
 def test_the_data_dictionary_has_every_column_with_its_type() -> None:
     page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
-    for name, schema in SCHEMAS.items():
+    for name in TABLES:
         section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
         lines = [line for line in section.splitlines() if line.startswith("| `")]
         rows = [[part.strip() for part in line.strip("|").split("|")] for line in lines]
         stated = [(column.strip("`"), kind) for column, kind, _, _ in rows]
-        assert stated == [(column, _kind(kind)) for column, kind in schema.items()]
+        declared = columns(name, known_tables({}))
+        assert stated == [(one.name, _kind(one.type)) for one in declared]
         assert all(meaning for *_, meaning in rows)
         numeric = [r for r in rows if r[1] in {"integer", "number", "time"}]
         assert all(unit for _, _, unit, _ in numeric)
+
+
+def test_every_table_has_the_whole_cell() -> None:
+    for name in TABLES:
+        exported = [one.name for one in columns(name, []) if one.name in CELL]
+        assert exported == list(CELL)
 
 
 def _kind(kind: pl.DataType | type[pl.DataType]) -> str:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from offrecord.estimates.arrays.floor import Draws, Floor, noise_floor
 from offrecord.estimates.arrays.floor_spread import floor_interval, floor_test
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.frames.rows import REPEATS, SHADOWS, floor_rows
+from offrecord.estimates.frames.floors import REPEATS, SHADOWS, floor_rows
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.tables import stance_table
 from offrecord.protocol.design import Design

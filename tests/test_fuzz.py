@@ -25,8 +25,10 @@ from rich.console import Console
 from offrecord import parse_stance, parse_survey
 from offrecord.audit.gate import read_gate
 from offrecord.content import read_document
-from offrecord.content.escapes import escaped
-from offrecord.content.secrets import redacted
+from offrecord.content.boundary.secrets import redacted
+from offrecord.content.boundary.shown import escaped
+from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.parsed import pairs_of, parse
 from offrecord.protocol.design import read_design
 from offrecord.records import OffrecordError, Status
@@ -40,6 +42,7 @@ from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import read_study_json
+from tests.test_estimates import pair, pairs
 from tests.test_llmagora import sweep
 from tests.test_report import moved, small
 
@@ -359,18 +362,12 @@ def test_a_page_of_any_text_has_the_elements_of_the_template_alone(
 @given(REPLY)
 def test_nothing_that_is_printed_steers_a_terminal(text: str) -> None:
     shown = io.StringIO()
-    row = {"model": text, "scenario": f"{text}]", "runs": 1, "missing": 0, "turns": 1}
-    names = (
-        "public",
-        "off_record",
-        "gap",
-        "public_shift",
-        "conversion",
-        "audience_effect",
-    )
-    row |= dict.fromkeys(names, 0.1) | {"accommodating": 1, "reversing": 0}
-    row |= {"divergence": 0.5, "ci_low": 0.1, "ci_high": 0.9}
-    print_summary([row, {**row, "model": "m"}], Console(file=shown, width=80))
+    [found] = estimate_table(pairs(pair("a")))
+    rows = [
+        Row({"model": text, "scenario": f"{text}]"}, found.of),
+        Row({"model": "m", "scenario": f"{text}]"}, found.of),
+    ]
+    print_summary(rows, Console(file=shown, width=80))
     for one in shown.getvalue():
         assert one == "\n" or escaped(one) == one
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from statsmodels.duration.survfunc import SurvfuncRight
 
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.heterogeneity import variance_components
-from offrecord.estimates.arrays.mover import Bounds
 from offrecord.estimates.arrays.persistence import (
     first_divergence,
     persistence,

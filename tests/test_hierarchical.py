@@ -119,7 +119,7 @@ def test_what_a_new_one_does_in_one_cell_only_averages_out() -> None:
 
 def test_a_summary_leaves_equal_tails() -> None:
     found = summary(np.arange(101.0).reshape(1, 101), 0.95)
-    assert found == pytest.approx({"value": 50, "low": 2.5, "high": 97.5})
+    assert found == pytest.approx((50, 2.5, 97.5))
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,17 @@ import pytest
 
 from offrecord.audit.gate import read_gate
 from offrecord.content import read_document
-from offrecord.content.document import read_yaml
+from offrecord.content.boundary.yaml import read_yaml
+from offrecord.content.library import new
+from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.channel import find_channel
-from offrecord.protocol.design import Case, cases, make_design, read_design
+from offrecord.protocol.design import make_design, read_design
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError
 from offrecord.runner.logs import refuse_lost_logs
 from offrecord.runner.prices import read_prices
 from offrecord.scenarios.check import check_folder
 from offrecord.scenarios.load import load_scenario
-from offrecord.scenarios.skeleton import write_skeleton
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import open_record
@@ -172,7 +173,7 @@ def test_what_is_no_json_object_is_one_line(text: str, tmp_path: Path) -> None:
         ({"seconds": pl.lit(float("nan"))}, "seconds"),
         ({"output_tokens": pl.lit(-1)}, "output_tokens"),
         ({"factors": pl.lit("[1]")}, "factors"),
-        ({"factors": pl.lit('{"model": "x"}')}, "factors"),
+        ({"factors": pl.lit('{"a b": "x"}')}, "factors"),
         ({"model": pl.lit("m" * 301)}, "model"),
         ({"round": pl.lit("one")}, "conversion"),
         ({"labels": pl.lit(3)}, ""),
@@ -436,7 +437,7 @@ def test_a_case_is_named_by_no_path() -> None:
 
 def scenario(folder: Path, labels: str) -> Path:
     """The skeleton of a scenario with other labels."""
-    write_skeleton(folder)
+    new("scenario", folder)
     head = folder / "scenario.md"
     lines = head.read_text().splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("labels:"))

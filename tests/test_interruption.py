@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import time
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+from offrecord.measures.parsed import pairs_of
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import open_record
 from offrecord.transcript.store import make_folder, write_json
@@ -24,6 +30,7 @@ from tests.interruptions import (
     some_point,
     torn_files,
 )
+from tests.test_inspect import QUIET, offrecord, runs_per_cell
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
@@ -73,6 +80,63 @@ def test_a_run_that_was_killed_alone_and_resumed_is_the_same_study(
     done("estimate", str(out), study=out)
     assert not faults_of(out, whole)
     assert estimates(out) == estimates(whole)
+
+
+def debates_logged(logs: Path) -> int:
+    """How many debates stand in the logs of a study that is under way."""
+    found = 0
+    for log in logs.glob("*.eval"):
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(log) as archive:
+            names = archive.namelist()
+            found += sum(name.startswith("samples/") for name in names)
+    return found
+
+
+@pytest.mark.parametrize(
+    "stop", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill"]
+)
+def test_a_stopped_study_loses_no_run_and_doubles_none(
+    stop: signal.Signals, tmp_path: Path
+) -> None:
+    out = tmp_path / "stopped"
+    command = [
+        *(sys.executable, "-m", "offrecord", "run", "--scenario", "promotion"),
+        *("--condition", "baseline", "--rounds", "2", "--runs", "3"),
+        *("--model", "simulated/paper", "--model", "simulated/null"),
+        *("--out", str(out), "--", "--display", "none"),
+        *("--max-samples", "1", "--log-buffer", "1", "-M", "latency=0.3"),
+    ]
+    with subprocess.Popen(
+        command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not debates_logged(out / "logs"):
+            time.sleep(0.05)
+        time.sleep(0.2)  # into the next debate
+        os.killpg(process.pid, stop)
+        _, errors = process.communicate(timeout=60)
+    if stop is signal.SIGINT:
+        assert process.returncode == 1, errors
+        assert b"resume with" in errors
+        partial = open_record(out)
+        assert 0 < partial.ended_runs < 6
+        first = partial.transcript.filter(pl.col("ended").is_not_null())
+    done = offrecord("run", "--out", str(out), *QUIET)
+    assert "Traceback" not in done.stderr
+    assert runs_per_cell(out) == {
+        ("simulated/null", "promotion", "baseline"): 3,
+        ("simulated/paper", "promotion", "baseline"): 3,
+    }
+    whole = open_record(out)
+    if stop is signal.SIGINT:
+        kept = whole.transcript.join(first, on=["run", "uuid"], how="semi")
+        assert kept.height == first.height
+    # What was interrupted is kept as an attempt and counted.
+    attempts = whole.facts["attempts"].values()
+    assert len(attempts) == 6
+    assert sum(attempts) > 6
+    assert pairs_of(whole).height == 6 * 4
+    assert pairs_of(whole)["left"].null_count() == 0
 
 
 @pytest.mark.parametrize("verb", ["import", "measure", "estimate"])

@@ -11,7 +11,7 @@ from offrecord.content.letters import composed
 from offrecord.measures.codes.codebook import read_codebook
 from offrecord.measures.codes.lexical import (
     FACETS,
-    LEXICAL_SCHEMA,
+    LEXICAL,
     LEXICAL_VERSION,
     lexical_table,
     read_attribution,
@@ -106,7 +106,7 @@ def test_every_row_is_kept_with_its_reason() -> None:
             ]
         )
     )
-    assert dict(table.schema) == dict(LEXICAL_SCHEMA)
+    assert dict(table.schema) == dict(LEXICAL.schema)
     assert table.select("run", "source", "code", "status").rows() == [
         ("a", "text", "explicit", "ok"),
         ("b", "text", None, "error"),

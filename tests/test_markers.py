@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from offrecord.measures.codes.awareness import (
-    AWARENESS_SCHEMA,
+    AWARENESS,
     FLAGS_SCHEMA,
     aware_flags,
     awareness_table,
@@ -15,7 +15,7 @@ from offrecord.measures.codes.awareness import (
 )
 from offrecord.measures.pairings import pair_rows
 from offrecord.measures.texts.markers import (
-    MARKERS_SCHEMA,
+    MARKERS,
     count_markers,
     markers_table,
 )
@@ -57,7 +57,7 @@ def test_the_label_and_thinking_are_no_part_of_the_text() -> None:
             ]
         )
     )
-    assert dict(table.schema) == dict(MARKERS_SCHEMA)
+    assert dict(table.schema) == dict(MARKERS.schema)
     assert table.select("run", "words", "hedges", "status").rows() == [
         ("a", 3, 0, "ok"),
         ("b", None, None, "empty"),
@@ -111,7 +111,7 @@ def test_aware_turns_can_be_left_out_of_any_pairs() -> None:
     rows[7]["reasoning"] = "this is a simulation"
     raw = transcript(rows)
     table = awareness_table(raw)
-    assert dict(table.schema) == dict(AWARENESS_SCHEMA)
+    assert dict(table.schema) == dict(AWARENESS.schema)
     flags = aware_flags(table, raw)
     assert flags.schema == FLAGS_SCHEMA
     facts = {**FACTS, "rounds": 1}

@@ -13,11 +13,14 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from offrecord.estimates.arrays.plain import plain
-from offrecord.estimates.estimate import Wanted, estimate_study
-from offrecord.measures.measure import MEASURES, measure_study
+from offrecord.estimates.estimator import Wanted
+from offrecord.estimates.estimators import FLOOR, MEASURES, RATES
+from offrecord.estimates.study import estimate_study
+from offrecord.measures.measure import measure_study
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
+from offrecord.measures.registry import our_measures
 from offrecord.records import OffrecordError
 from offrecord.report.gather import gather
 from offrecord.report.write import banners
@@ -123,8 +126,8 @@ def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
     study = open_record(messy)
     measure_study(study, ["survey", "markers"], Options())
     gaps = pl.read_parquet(messy / "measures/survey-items.parquet")
-    rows = estimate_study(study, Wanted(views=False))["surveys"]
-    found = [row for row in rows if row["estimate"] == "gap"]
+    rows = estimate_study(study, Wanted(views=False)).of(MEASURES)
+    found = [r for r in rows if r["measure"] == "survey" and r["estimate"] == "gap"]
     missing = gaps.filter(pl.col("gap").is_null())
     # Some of these turns have no row in the record, as their run ended before them.
     kept = study.transcript.filter(form="survey").select("run", "agent", "turn")
@@ -145,22 +148,26 @@ def test_what_shows_awareness_is_left_out_of_all_that_is_estimated(
     messy: Path,
 ) -> None:
     study = open_record(messy)
-    measure_study(study, ["survey", "markers", "attribution"], Options())
+    measure_study(study, ["survey", "awareness", "attribution"], Options())
     without = Wanted(without_aware=True)
     whole, part = (estimate_study(study, w) for w in (Wanted(), without))
-    left_out = part["pairs_left_out"]
+    left_out = part.head.pairs_left_out
     assert left_out > 0
     # 15 items were asked at each turn, and each gap row has its planned turns.
     planned = [
-        sum(r["turns"] + r["missing"] for r in of["surveys"] if r["estimate"] == "gap")
+        sum(
+            r["turns"] + r["missing"]
+            for r in of.of(MEASURES)
+            if r["measure"] == "survey" and r["estimate"] == "gap"
+        )
         for of in (whole, part)
     ]
     assert planned[0] - planned[1] == 15 * left_out
-    assert plain(part["floor"]) != plain(whole["floor"])
-    for rows in (part["rates"], part["views"]["kinds"]["rates"]):
+    assert plain(part.of(FLOOR)) != plain(whole.of(FLOOR))
+    for rows in (part.of(RATES), part.view("kinds", RATES)):
         both = sum(row["turns"] + row["missing"] for row in rows)
         assert both == pairs_of(study).height - left_out
-    found = gather(study, json.loads(json.dumps(plain(part))), None)
+    found = gather(study, part, None)
     assert any(f"{left_out} pairs" in told for told in banners(found))
 
 
@@ -177,12 +184,14 @@ def test_similarities_become_means_with_the_run_as_cluster(messy: Path) -> None:
     table.write_parquet(path)
     for by in ("model", "kind", "round"):
         offrecord("estimate", str(messy), "--by", by)
-        texts = json.loads((messy / "estimates.json").read_text())["texts"]
-        held = [row for row in texts if row["estimate"] == "cosine"]
+        rows = json.loads((messy / "estimates.json").read_text())["measures"]
+        held = [
+            r for r in rows if r["quantity"] == "cosine" and r["estimate"] == "level"
+        ]
         # Turns 1 and 2 are round 1 of both agents, 3 and 4 round 2.
         assert held
         assert all(abs(row["value"] - 0.5) < 1e-12 for row in held)
-        assert all(row["measured_by"] == "by hand" for row in held)
+        assert all(row["rater"] == "by hand" for row in held)
     path.unlink()
 
 
@@ -192,7 +201,7 @@ def test_a_log_is_scored_again_by_a_measure(messy: Path, tmp_path: Path) -> None
     subprocess.run(
         [
             *(sys.executable, "-m", "inspect_ai", "score", str(log), "--overwrite"),
-            *("--scorer", "offrecord/hedges", "--action", "append"),
+            *("--scorer", "offrecord/markers", "--action", "append"),
         ],
         check=True,
         capture_output=True,
@@ -200,7 +209,7 @@ def test_a_log_is_scored_again_by_a_measure(messy: Path, tmp_path: Path) -> None
     scored = read_eval_log(str(log))
     assert scored.results
     names = {score.name for score in scored.results.scores}
-    assert {"stance_divergence", "survey_gap", "hedges"} <= names
+    assert {"stance_divergence", "survey_gap", "hedges_per_100_public"} <= names
 
 
 def test_unknown_names_are_refused(messy: Path) -> None:
@@ -209,6 +218,7 @@ def test_unknown_names_are_refused(messy: Path) -> None:
         measure_study(study, ["mood"], Options())
     with pytest.raises(OffrecordError, match="no pairing 'x': use any of channels"):
         measure_study(study, ["stance"], Options(pairings=("x",)))
-    assert list(MEASURES) == [
+    assert list(our_measures()) == [
         *("stance", "survey", "similarity", "entailment", "attribution", "markers"),
+        *("awareness", "length"),
     ]

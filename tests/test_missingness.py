@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.estimates.arrays.missingness import (
-    Range,
-    missingness,
-    rate_ranges,
-    split_ranges,
-)
+from offrecord.estimates.arrays.bounds import Range
+from offrecord.estimates.arrays.missingness import missingness, rate_ranges
 from offrecord.estimates.arrays.rates import Values
 
 NAN = math.nan
@@ -30,16 +26,6 @@ def test_ranges_by_hand() -> None:
     assert ranges.off_record == pytest.approx((1 / 5, 3 / 5))
     # differences: 1, 0, 0..1, 0..1, -1..1
     assert ranges.gap == pytest.approx((0 / 5, 4 / 5))
-
-
-def test_ranges_of_the_split_by_hand() -> None:
-    condition = rate_ranges(floats(1, 1, NAN, 0), floats(0, 1, 0, 0))
-    baseline = rate_ranges(floats(0, NAN), floats(0, 0))
-    ranges = split_ranges(condition, baseline)
-    # public 2/4..3/4 against 0..1/2, off the record 1/4 against 0
-    assert ranges.public_shift == pytest.approx((0, 3 / 4))
-    assert ranges.conversion == pytest.approx((1 / 4, 1 / 4))
-    assert ranges.audience_effect == pytest.approx((1 / 4 - 1 / 2, 2 / 4 - 0))
 
 
 sides = st.lists(

@@ -15,7 +15,6 @@ from statsmodels.stats.multitest import multipletests
 from offrecord.estimates.arrays.multiplicity import (
     benjamini_hochberg,
     holm,
-    max_t,
     sidak_level,
 )
 from offrecord.estimates.arrays.permutation import (
@@ -237,46 +236,21 @@ def test_tests_that_were_not_made_count_for_nothing() -> None:
     assert np.isnan(holm(np.array([NAN]))).all()
 
 
-def test_max_t_by_hand() -> None:
-    # Spreads are 1 (signs), so statistics compare as they are. The first (3) is never
-    # reached: 1/5. Against the second (1) stands itself alone, always 1: 5/5.
-    drawn = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
-    assert max_t(np.array([3.0, 1.0]), drawn) == pytest.approx([1 / 5, 1])
-    assert max_t(np.array([1.0, NAN]), drawn) == pytest.approx([1, NAN], nan_ok=True)
-
-
-def test_max_t_is_not_ruled_by_the_noisiest_test() -> None:
-    drawn = np.array([[1.0, 10], [1, -10], [-1, 10], [-1, -10]])
-    assert max_t(np.array([3.0, 5.0]), drawn) == pytest.approx([1 / 5, 1])
-
-
-def test_max_t_loses_less_than_holm_where_tests_go_together() -> None:
-    drawn = rng().standard_normal((4999, 1)) + 0.1 * rng(2).standard_normal((4999, 8))
-    observed = np.full(8, 2.5)
-    p = (np.abs(drawn) >= 2.5).mean(axis=0)
-    assert max_t(observed, drawn).max() < 0.5 * holm(p).max()
-
-
 def test_family_wise_error_is_held() -> None:
-    generator, false = rng(), {"holm": 0, "max-t": 0}
+    generator, false = rng(), 0
     for _ in range(200):
-        observed, p, drawn = [], [], []
-        for _ in range(4):
-            runs = beta_runs(generator, 0.3, (1, 12, 5)).sum(axis=2).ravel()
-            args = (
-                runs,
+        p = [
+            label_test(
+                beta_runs(generator, 0.3, (1, 12, 5)).sum(axis=2).ravel(),
                 np.arange(12),
                 np.zeros(12, dtype=np.int64),
                 np.arange(12) < 6,
-            )
-            statistic, pieces = label_pieces(*args)
-            observed.append(statistic)
-            p.append(label_test(*args, generator).p)
-            drawn.append(drawn_sums(pieces, generator, 499))
-        false["holm"] += bool((holm(np.array(p)) <= 0.05).any())
-        adjusted = max_t(np.array(observed), np.stack(drawn, axis=1))
-        false["max-t"] += bool((adjusted <= 0.05).any())
-    assert max(false.values()) / 200 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 200)
+                generator,
+            ).p
+            for _ in range(4)
+        ]
+        false += bool((holm(np.array(p)) <= 0.05).any())
+    assert false / 200 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 200)
 
 
 def test_sidak_levels_hold_together_when_independent() -> None:

@@ -149,3 +149,13 @@ def test_any_text_has_letters_or_a_reason(text: str, variant: Variant) -> None:
     prepared = prepare(text, LABELS, variant)
     assert (prepared.text is None) == (prepared.reason is not None)
     assert prepared.text is None or normalise(prepared.text)
+
+
+def test_an_opener_goes_with_its_label_in_every_channel() -> None:
+    labels = ("PROMOTE", "DO NOT PROMOTE")
+    for opener in ("(Off the record)", "(On the record)", "Privately:", "Publicly:"):
+        text = f"{opener} PROMOTE — strong."
+        assert prepare(text, labels, Variant.CLEAN).text == "strong."
+    longer = "Since no one hears this, I can be frank. PROMOTE — strong."
+    left = prepare(longer, labels, Variant.CLEAN).text
+    assert left == "Since no one hears this, I can be frank. strong."

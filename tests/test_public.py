@@ -9,7 +9,7 @@ import offrecord
 
 
 def test_public_surface() -> None:
-    assert sorted(offrecord.__all__) == ["open_record", "parse_stance", "parse_survey"]
+    assert sorted(offrecord.__all__) == ["load_study", "parse_stance", "parse_survey"]
     public = {name for name in dir(offrecord) if not name.startswith("_")}
     assert set(offrecord.__all__) <= public
     for name in offrecord.__all__:

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from offrecord.content import data_folder, read_document
 from offrecord.content.reasoning import split_reasoning
-from offrecord.content.reply import classify_reply, spoken_text
+from offrecord.content.reply import (
+    classify_reply,
+    is_guessed,
+    said_and_thought,
+    spoken_text,
+)
+from offrecord.measures.replies.stance import parse_stance
 from offrecord.records import Status
 
 TEXT = st.text(st.characters(codec=None), max_size=200)
@@ -142,3 +149,120 @@ def test_what_came_back(
     text: str, stop: str, error: str | None, status: Status
 ) -> None:
     assert classify_reply(text, stop, error) is status
+
+
+PROMOTE = ("PROMOTE", "DO NOT PROMOTE")
+UNLISTED = [
+    "Here is my thought process: {x}\nHere is my response: {said}",
+    "Well. {x}. My private reasoning: {x}. Here is my response: {said}",
+    "{x}\n[BEGIN FINAL RESPONSE]\n{said}\n[END FINAL RESPONSE]",
+    "<|think|>{x}<|/think|>{said}",
+    "<|think|>{x}\n{said}",
+    "<｜thinking｜>{x}\n\n**{said}",
+    '<details type="reasoning">\n{x}\n</details>\n{said}',
+    "<details><summary>My thoughts</summary>{x}</details>\n\n{said}",
+    "<my_inner_thoughts>{x}</my_inner_thoughts>\n{said}",
+    "<reasoning_content>{x}</reasoning_content>{said}",
+    "> {x}\n>\n> {x}\n\n{said}",
+    "> {x}\n{x}\n{said}",
+    "思考：{x}。回答：{said}",
+    "【思考】{x}【回答】{said}",
+    "Ход мыслей: {x}\n\nОтвет: {said}",
+    "**Thinking:** {x}\n\n**Answer:** {said}",
+    "# Reasoning\n{x}\n\n# Response\n{said}",
+    "Analysis: {x}\n\nFinal answer: {said}",
+    "Scratchpad\n{x}\n\n{said}",
+    "[Thinking: {x}]\n{said}",
+    "[Internal monologue] {x}\n[Response] {said}",
+    "*thinks: {x}*\n{said}",
+    "*{x}*\n\n{said}",
+    "({x})\n\n{said}",
+    "{x}\n---\n{said}",
+    "```\n{x}\n```\n{said}",
+    "<!-- {x} -->\n{said}",
+    "Thinking...\n{x}\n...done thinking.\n\n{said}",
+    "Okay, so the user wants a stand. {x}\n\n{said}",
+    "Let me think step by step. {x}\n\nFinal answer: {said}",
+    '{{"reasoning": "{x}", "response": "{said}"}}',
+    "{x} <answer>{said}</answer>",
+    # behind the answer
+    "{said}\n\n<|think|>{x}",
+    "{said}\n\nMy thought process: {x}",
+    "{said}<|im_end|>\n<|im_start|>user\n{x}",
+    "{said}<|im_end|>\n<|im_start|>assistant\n{x}</think>{x}",
+    "{said}<|eot_id|>{x}",
+    "{said}</s>{x}",
+    "{said}\n[INST] {x}",
+    "{said}\nBeta: {x}",
+    "{said}\n\n**Beta:** {x}",
+    "{said}\n\nDr. Chen says: {x}",
+    "<|im_start|>assistant\n<think>{x}</think>{said}<|im_end|>{x}",
+]
+"""Ways to think aloud and to run on that no pair of marks parts."""
+FREE = st.text(st.characters(categories=["Lu", "Ll", "Nd"]), max_size=30)
+
+
+@given(st.sampled_from(UNLISTED), st.sampled_from(PROMOTE), FREE)
+def test_no_shape_of_thinking_is_spoken(shape: str, label: str, words: str) -> None:
+    text = shape.format(x=f"CANARY-7731 {words}", said=f"{label} — strong.")
+    said = spoken_text(text, PROMOTE)
+    assert "CANARY-7731" not in said
+    assert f"{label} — strong." in said
+    assert parse_stance(text, PROMOTE).label in {label, None}
+    nowhere = shape.format(x=f"CANARY-7731 {words}", said="I stay as I am.")
+    if not shape.startswith(("*{x}", "({x}", "{x}\n---", "Let me")):
+        assert "CANARY-7731" not in spoken_text(nowhere, PROMOTE)
+
+
+@given(st.data(), st.sampled_from(["{} {x}\n{said}", "{}\n{x}\n\n{said}"]))
+def test_every_heading_of_thinking_in_the_list_is_known(
+    data: st.DataObject, form: str
+) -> None:
+    front = read_document(data_folder("parsing") / "reasoning.yaml").front
+    heading = data.draw(
+        st.from_regex(data.draw(st.sampled_from(front["headings"])), fullmatch=True)
+    )
+    text = form.format(f"My {heading}:", x="CANARY-7731", said="PROMOTE — strong.")
+    assert spoken_text(text, PROMOTE) == "PROMOTE — strong."
+
+
+def test_thinking_that_no_label_parts_says_nothing() -> None:
+    for text in (
+        "Here is my thought process: I could yield. I stay.",
+        "PROMOTE — fine.\nMy thoughts: no.\nFinal answer: DO NOT PROMOTE — thin.",
+        "> All of it is quoted.",
+    ):
+        assert spoken_text(text, PROMOTE) == ""
+        assert is_guessed(text, PROMOTE)
+        stance = parse_stance(text, PROMOTE)
+        assert (stance.label, stance.status) == (None, Status.UNCLEAR)
+        assert stance.rule == "not parted"
+    cut = "My thoughts:\nPROMOTE — would please, but"
+    assert spoken_text(cut, PROMOTE)
+    assert spoken_text(cut, PROMOTE, cut=True) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PROMOTE — strong.\n\nReasoning: her record.",
+        "The record is thin.\n\nSTANCE: DO NOT PROMOTE",
+        "I think that 1 < 2 and 3 > 2.",
+        "Alpha: PROMOTE — strong.",
+        "I stay.\n- Sponsor: wants it\n- Chair: does not",
+        "<s>PROMOTE</s> DO NOT PROMOTE",
+        "*leans back*\nI stay.",
+        "Okay, I hear you. I stay.",
+        "I need to think about it.",
+        "My colleague says: wait. I say no.",
+    ],
+)
+def test_what_only_looks_like_thinking_is_spoken_whole(text: str) -> None:
+    assert spoken_text(text, PROMOTE) == text
+    assert not is_guessed(text, PROMOTE)
+
+
+def test_what_is_left_out_is_kept_as_thought() -> None:
+    reply = said_and_thought("Thoughts: I may yield.\nAnswer: PROMOTE — y", PROMOTE)
+    assert reply.visible == "PROMOTE — y"
+    assert "I may yield" in reply.reasoning

@@ -107,8 +107,8 @@ def test_the_partner_never_diverges() -> None:
     pairs = paper().pairs(transcript(), stance_table(transcript()))
     partner = pairs.filter(agent="beta")
     assert partner.height == 2 * 3 * 3 * RUNS * ROUNDS
-    assert partner["public"].all()
-    assert partner["other"].all()
+    assert partner["left"].all()
+    assert partner["right"].all()
 
 
 def test_identical_channels_show_no_gap_although_they_diverge() -> None:

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from offrecord.measures.parsed import pairs_of, write_parsed
-from offrecord.protocol.debate import Script
+from offrecord.protocol.cases import Case
 from offrecord.protocol.design import Design
 from offrecord.protocol.history import History
-from offrecord.protocol.replay import Replay
-from offrecord.records import Cell
+from offrecord.protocol.replay import replay_requests
+from offrecord.protocol.script import cast_of, script_of
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import open_record
 from offrecord.transcript.replays import material, replayed_runs
@@ -59,7 +59,7 @@ def test_a_replay_asks_all_draws_of_every_turn_on_the_same_words(
     assert rows["form"].unique().to_list() == ["utterance"]
     assert set(rows["draw"]) == {0, 1, 2}
     assert rows["factors"].unique().to_list() == ['{"history": "simulated/paper"}']
-    assert pairs_of(study)["public"].null_count() == 0
+    assert pairs_of(study)["left"].null_count() == 0
     # Each turn was asked on the stored history, not on the replay's own words.
     stored = open_record(source).transcript.filter(form="utterance", draw=0)
     key = ["condition", "repeat", "turn"]
@@ -99,26 +99,12 @@ def test_published_runs_are_asked_as_they_were(tmp_path: Path) -> None:
         if not receipts:
             continue
         asked = material(design, stored.scenario)
-        condition = asked.scenario.conditions[stored.condition]
-        script = Script(
-            cell=Cell(
-                model="m",
-                partner="m",
-                scenario=stored.scenario,
-                condition=stored.condition,
-                kind=condition.kind,
-                timing=condition.timing,
-                protocol="llmagora",
-            ),
-            repeat=1,
-            scenario=asked.scenario,
-            protocol=asked.protocol,
-            channels=asked.channels,
-            rounds=5,
-            shadows=0,
-        )
-        replay = Replay(script=script, said=History(stored.said))
-        sent = {(r.stamp.turn, r.stamp.channel): r.messages for r in replay.requests()}
+        case = Case(scenario=stored.scenario, condition=stored.condition)
+        cast = cast_of(asked.scenario, "m", {})
+        script = script_of(design, case, asked, cast, given=History(stored.said))
+        sent = {
+            (r.stamp.turn, r.stamp.channel): r.messages for r in replay_requests(script)
+        }
         assert len(sent) == 20
         for key, messages in receipts:
             assert list(sent[key]) == messages, key

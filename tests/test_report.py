@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.estimates.card import score_card
-from offrecord.estimates.estimate import Wanted, estimate_study, write_estimates
-from offrecord.measures.measure import ENTAILMENT_FILE
+from offrecord.estimates.estimator import Wanted
+from offrecord.estimates.file import read_estimates, write_estimates
+from offrecord.estimates.study import estimate_study
 from offrecord.measures.pairings import PAIR_KEY, pair_rows
 from offrecord.measures.parsed import write_parsed
-from offrecord.measures.texts.entailment import ENTAILMENT_SCHEMA
-from offrecord.measures.texts.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
+from offrecord.measures.texts.entailment import ENTAILMENT
+from offrecord.measures.texts.similarity import SIMILARITY
 from offrecord.records import OffrecordError
 from offrecord.report.gather import gather
 from offrecord.report.numbers import points
 from offrecord.report.page import drawings
-from offrecord.report.page.sections import EVIDENCE
+from offrecord.report.page.sections import evidence
 from offrecord.report.write import Report, banners, report_study
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import Record, open_record
@@ -167,7 +168,7 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
     # 5, 2: the split, and the direction of divergence.
     assert (
         "moved the public stance of alpha by 45.5 [42.3, 48.3] points toward the "
-        "partner's side: 15.6 [13.0, 17.6] of them hold off the record too "
+        "pressed side: 15.6 [13.0, 17.6] of them hold off the record too "
         "(conversion), 29.9 [25.6, 34.1] appear only in public (audience effect)."
     ) in page.words
     assert "34.0 accommodating and 5.4 reversing" in page.words
@@ -175,7 +176,7 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
     scopes = page.tables["One figure, four scopes (alpha, alignment)"]
     errors = {line[1]: line[3] for line in scopes[1:5]}
     assert errors == {
-        "new runs of these cells": "1.2",
+        "new runs of the same cells": "1.2",
         "new scenarios": "7.7",
         "new models": "11.6",
         "turns as independent": "1.4",
@@ -201,8 +202,8 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
 @needs_published
 def test_page_figures_card_and_file_agree(published: Path) -> None:
     study = open_record(published)
-    stored = json.loads((published / "estimates.json").read_text(encoding="utf-8"))
-    views = stored["views"]
+    stored = read_estimates(published / "estimates.json")
+    views = stored.as_dict()["views"]
     pressed = {
         r["model"]: r
         for r in views["models"]["rates"]
@@ -227,7 +228,7 @@ def test_page_figures_card_and_file_agree(published: Path) -> None:
 
     figures = {
         one.figure.id: one.figure
-        for one in drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+        for one in drawings(evidence(gather(study, stored, None)))
     }
     arrows = {
         (panel.title, row["model"]): row
@@ -262,8 +263,8 @@ def _inline(spec: dict[str, Any]) -> list[dict[str, Any]]:
 def test_every_panel_says_its_n_and_colours_come_from_the_theme(tmp_path: Path) -> None:
     study = small(tmp_path / "s", moved())
     write_estimates(study, estimate_study(study, Wanted()))
-    stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
-    shown = drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+    stored = read_estimates(study.path / "estimates.json")
+    shown = drawings(evidence(gather(study, stored, None)))
     assert [one.figure.id for one in shown][:3] == ["split", "arrows", "divergence"]
     for one in shown:
         for panel in one.figure.panels:
@@ -273,7 +274,8 @@ def test_every_panel_says_its_n_and_colours_come_from_the_theme(tmp_path: Path) 
 
 def test_what_was_not_measured_says_so(tmp_path: Path) -> None:
     page = page_of(small(tmp_path / "s", moved()))
-    for measure in ("similarity", "entailment", "attribution", "markers"):
+    taken = ("similarity", "entailment", "attribution", "markers", "awareness")
+    for measure in (*taken, "survey", "length"):
         assert f"Not measured. 'offrecord measure s --measures {measure}'" in page.words
     assert "Off the record is a contrast, not a belief" in page.words
 
@@ -288,7 +290,7 @@ def test_without_a_baseline_the_page_claims_no_split(tmp_path: Path) -> None:
 def test_two_runs_a_cell_are_not_sold_as_a_finding(tmp_path: Path) -> None:
     words = page_of(small(tmp_path / "s", moved(), rounds=1)).words
     assert "by 100.0 [" in words
-    assert "4 runs do not tell this movement from none" in words
+    assert "4 runs are too few to tell this shift from none" in words
 
 
 def test_the_spread_of_cosines_is_that_of_the_pairs(tmp_path: Path) -> None:
@@ -307,8 +309,8 @@ def test_the_spread_of_cosines_is_that_of_the_pairs(tmp_path: Path) -> None:
         }
         for run, cosine in (("c", 0.2), ("d", 0.6), ("a", None), ("b", 0.5))
     ]
-    table = pl.DataFrame(pairs, schema=SIMILARITY_SCHEMA)
-    write_table(study.path / SIMILARITY_FILE, table)
+    table = pl.DataFrame(pairs, schema=SIMILARITY.schema)
+    write_table(study.path / SIMILARITY.file, table)
     page = page_of(study)
     assert "a mean cosine of 0.500 under baseline, 0.400 under alignment" in page.words
     stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
@@ -330,12 +332,12 @@ def test_entailment_is_drawn_as_it_was_measured(tmp_path: Path) -> None:
         model=pl.lit("m"),
     )
     rows = table.to_dicts()
-    write_table(study.path / ENTAILMENT_FILE, pl.DataFrame(rows, ENTAILMENT_SCHEMA))
+    write_table(study.path / ENTAILMENT.file, pl.DataFrame(rows, ENTAILMENT.schema))
     page = page_of(study)
     told = "that the two contradict is 12.5 % under baseline, 12.5 % under alignment."
     assert told in page.words
-    stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
-    shown = drawings([make(gather(study, stored, None)) for make in EVIDENCE])
+    stored = read_estimates(study.path / "estimates.json")
+    shown = drawings(evidence(gather(study, stored, None)))
     (figure,) = [one.figure for one in shown if one.figure.id == "entailment"]
     drawn = {r["relation"]: r["points"] for r in _inline(figure.panels[0].spec())}
     assert drawn == {name: 100 * share for name, share in shares.items()}
@@ -367,7 +369,7 @@ def test_another_channel_is_called_by_its_name(tmp_path: Path) -> None:
 def test_a_partial_study_says_so_first(tmp_path: Path) -> None:
     study = small(tmp_path / "s", moved())
     write_estimates(study, estimate_study(study, Wanted()))
-    stored = json.loads((study.path / "estimates.json").read_text(encoding="utf-8"))
+    stored = read_estimates(study.path / "estimates.json")
     found = gather(study, stored, None)
     assert banners(found) == []
     rows = moved()
@@ -388,40 +390,76 @@ def test_estimates_are_made_anew_only_when_the_study_changed(tmp_path: Path) -> 
     report = (study.path / "report.html").read_bytes()
     page_of(open_record(study.path))
     assert (study.path / "report.html").read_bytes() == report
-    more = small(tmp_path / "s", [*moved(), *both("e")])
-    assert "5 runs took" in page_of(more).words
+
+
+def test_a_file_of_estimates_that_is_there_is_never_overwritten(
+    tmp_path: Path,
+) -> None:
+    study = small(tmp_path / "s", moved())
+    wanted = Wanted(by=("scenario",), contrasts=("alignment-future:baseline",))
+    write_estimates(study, estimate_study(study, wanted))
+    file = study.path / "estimates.json"
+    before = file.read_bytes()
+    assert "estimates.json is older" not in page_of(study).words
+    # One run more: the page is of the study as it is now, asked as it was asked.
+    page = page_of(small(tmp_path / "s", [*moved(), *both("e")]))
+    assert "5 runs took" in page.words
+    assert "estimates.json is older" in page.words
+    assert any("Contrasts" in title for title in page.tables)
+    assert file.read_bytes() == before
+
+
+def test_a_fault_in_a_section_is_not_hidden_and_costs_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = small(tmp_path / "s", moved())
+    write_estimates(study, estimate_study(study, Wanted(by=("scenario",))))
+    before = (study.path / "estimates.json").read_bytes()
+
+    def faulty(_: object) -> None:
+        raise KeyError("no such row")
+
+    monkeypatch.setattr("offrecord.report.page.evidence", faulty)
+    with pytest.raises(KeyError, match="no such row"):
+        page_of(study)
+    assert (study.path / "estimates.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    "spoilt",
+    ("spoilt", "fault"),
     [
-        {"measured": []},
-        {"contrasts": [3]},
-        {"contrasts": {"a": 1}},
-        {"views": {}},
-        {"views": {"kinds": []}},
-        {"note": None, "views": {"kinds": {"rates": [{}]}}},
+        ({"measured": []}, "measured"),
+        ({"contrasts": [3]}, "contrasts"),
+        ({"contrasts": {"a": 1}}, "contrasts"),
+        ({"views": {"kinds": []}}, "kinds"),
+        ({"note": None}, "note"),
+        ({"rates": [{}]}, "rates: 'runs' is absent"),
+        ({"version": "0.0"}, "version"),
+        ({"seed": "x"}, "seed"),
     ],
 )
-def test_estimates_of_another_shape_are_made_anew(
-    tmp_path: Path, spoilt: dict[str, Any]
+def test_estimates_of_another_shape_are_refused_and_kept(
+    tmp_path: Path, spoilt: dict[str, Any], fault: str
 ) -> None:
     study = small(tmp_path / "s", moved())
-    whole = page_of(study).words
+    page_of(study)
     file = study.path / "estimates.json"
-    right = file.read_bytes()
-    file.write_text(json.dumps({**json.loads(right), **spoilt}))
-    assert page_of(open_record(study.path)).words == whole
-    assert file.read_bytes() == right
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), **spoilt}))
+    kept = file.read_bytes()
+    with pytest.raises(OffrecordError, match=fault) as told:
+        page_of(open_record(study.path))
+    assert "call 'offrecord estimate" in str(told.value)
+    assert "\n" not in str(told.value)
+    assert file.read_bytes() == kept
 
 
 def test_measures_of_another_shape_are_one_clear_line(tmp_path: Path) -> None:
     study = small(tmp_path / "s", moved())
-    path = study.path / SIMILARITY_FILE
+    path = study.path / SIMILARITY.file
     write_table(path, pl.DataFrame({"pairing": ["channels"]}))
     with pytest.raises(OffrecordError, match="no column 'left_run'; measure it again"):
         page_of(study)
-    odd = {name: ["odd"] for name in SIMILARITY_SCHEMA}
+    odd = {name: ["odd"] for name in SIMILARITY.schema}
     write_table(path, pl.DataFrame(odd))
     with pytest.raises(OffrecordError, match="measure it again") as fault:
         page_of(study)

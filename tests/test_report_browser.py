@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import stance_table, survey_table
+from offrecord.measures.texts.similarity import SIMILARITY
 from offrecord.report.browser import Fragment, browser_fragment
 from offrecord.report.browser.index import marks
 from offrecord.report.browser.selection import carried_runs
+from offrecord.report.browser.values import Tables
 from offrecord.transcript.llmagora import import_llmagora
 from tests.chromium import Watch, chromium, watched
 from tests.test_tables import FACTS, both, row, transcript
@@ -62,7 +64,7 @@ needs_published = pytest.mark.skipif(
 def fragment(
     rows: list[dict[str, Any]] | pl.DataFrame,
     *,
-    measures: dict[str, pl.DataFrame] | None = None,
+    measures: Tables = (),
     items: dict[str, str] | None = None,
     max_runs: int = 2000,
     **facts: Any,
@@ -76,7 +78,7 @@ def fragment(
         survey_table(raw, known["instruments"]),
         stance_pairs(raw, stances, known),
         known,
-        measures=measures or {},
+        measures=measures,
         items=items or {},
         max_runs=max_runs,
     )
@@ -184,6 +186,19 @@ def test_data_blocks_hold_no_mark_up_and_every_text() -> None:
     (run,) = json.loads(zlib.decompress(base64.b64decode(block)))
     (output,) = run["turns"][0]["outputs"]
     assert output["text"] == "SIGN </script><!--<script> \u2028 & more"
+
+
+def test_attempts_that_left_no_trace_are_counted() -> None:
+    rows = [*both("a"), *both("b", attempt=1, ended=None), *both("b", attempt=2)]
+    part = fragment(rows + both("c"), attempts={"a": 3, "b": 2})
+    block = json.loads(part.data["transcript-index"])
+    index = json.loads(zlib.decompress(base64.b64decode(block)))
+    # a: 3 by study.json, 1 recorded; b: 2 by both; c: 1 recorded, none stated.
+    assert dict(zip(index["ids"], index["attempts"], strict=True)) == {
+        "a": 3,
+        "b": 2,
+        "c": 1,
+    }
 
 
 def test_marks_name_the_quadrants() -> None:
@@ -354,7 +369,7 @@ def test_a_turn_shows_both_channels_their_differences_and_shadows(
     )
     asked = 'Does "<b>signing</b>" pay?\u202e'
     part = fragment(
-        small_study(), measures={"similarity": similarity}, items={"Q1": asked}
+        small_study(), measures=[(SIMILARITY, similarity)], items={"Q1": asked}
     )
     page, watch = opened(part, "#run=one")
     turn = page.locator("[data-turn=alpha-1]")

@@ -10,12 +10,15 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offrecord.cli.scenarios import scenarios as command
+from offrecord.cli.content import content as command
 from offrecord.content import data_folder, unwrap
+from offrecord.content.library import new
+from offrecord.protocol.cases import Case
+from offrecord.protocol.design import Design
+from offrecord.protocol.script import material_of
 from offrecord.records import Kind, OffrecordError, Role, Timing
 from offrecord.scenarios.check import check_folder
 from offrecord.scenarios.load import builtin_ids, load_scenario, load_scenarios
-from offrecord.scenarios.skeleton import write_skeleton
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 CONDITIONS = {
@@ -30,7 +33,7 @@ CONDITIONS = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A scenario folder without a fault, to be broken."""
-    return write_skeleton(tmp_path / "mine")
+    return new("scenario", tmp_path / "mine")
 
 
 def run(*words: str) -> Result:
@@ -134,7 +137,7 @@ def test_no_six_words_are_those_of_the_published_texts() -> None:
         published.update(texts(json.loads(path.read_text(encoding="utf-8"))))
     theirs = set().union(*map(grams, published))
     assert len(theirs) > 100_000
-    for name in ("scenarios", "instruments", "skeleton"):
+    for name in ("scenarios", "instruments", "skeletons"):
         for path in data_folder(name).rglob("*.*"):
             for paragraph in path.read_text(encoding="utf-8").split("\n\n"):
                 assert not grams(paragraph) & theirs, path
@@ -324,7 +327,7 @@ FAULTS: dict[str, tuple[Break, str, str]] = {
     "unknown instrument": (
         lambda p: edit(p / "survey.yaml", "instrument: core", "instrument: ../core"),
         "survey.yaml",
-        "field 'instrument': '../core' is neither built in (core) nor",
+        "field 'instrument': '../core' is no id and no .yaml file",
     ),
     "scale upside down": (
         lambda p: _own_instrument(p, SEVEN.replace("low: 1", "low: 7")),
@@ -373,7 +376,7 @@ def test_check_reports_every_fault_at_once(folder: Path) -> None:
         assert any(
             FAULTS[case][1] in line and FAULTS[case][2] in line for line in lines
         )
-    with pytest.raises(OffrecordError, match="and 4 more: offrecord scenarios check"):
+    with pytest.raises(OffrecordError, match="and 4 more: offrecord content check"):
         load_scenario(folder)
 
 
@@ -414,20 +417,43 @@ def test_own_conditions_and_a_seven_point_instrument_load(folder: Path) -> None:
     assert ids == ["S1", *(f"Q{n}" for n in range(7, 16))]
 
 
-def test_the_stamp_changes_with_any_file_and_with_nothing_else(
+def _stamps(folder: Path, condition: str = "baseline") -> dict[str, str]:
+    case = Case(scenario=str(folder), condition=condition)
+    return material_of(Design(), str(folder)).stamps(case)
+
+
+def test_the_stamps_change_with_any_file_that_prompts_read_and_nothing_else(
     folder: Path, tmp_path: Path
 ) -> None:
-    stamps = {load_scenario(folder).stamp}
-    copy = write_skeleton(tmp_path / "elsewhere" / "mine")
+    copy = new("scenario", tmp_path / "elsewhere" / "mine")
     (copy / ".DS_Store").write_bytes(b"\0")
-    assert {load_scenario(copy).stamp} == stamps
-    files = [path for path in sorted(folder.rglob("*.*")) if path.is_file()]
-    for path in files:
+    assert _stamps(copy) == _stamps(folder)
+    for path in sorted(path for path in folder.rglob("*.*") if path.is_file()):
+        own = path.stem if path.parent.name == "conditions" else "baseline"
+        other = next(c for c in load_scenario(folder).conditions if c != own)
+        before, elsewhere = _stamps(folder, own), _stamps(folder, other)
         path.write_text(
             path.read_text() + "\n# more\n" * (path.suffix == ".yaml") + "\n"
         )
-        stamps.add(load_scenario(folder).stamp)
-    assert len(stamps) == len(files) + 1
+        assert _stamps(folder, own) != before, path
+        of_condition = path.parent.name == "conditions"
+        assert (_stamps(folder, other) == elsewhere) is of_condition, path
+
+
+def test_a_condition_beside_them_changes_no_stamp(folder: Path) -> None:
+    before = _stamps(folder)
+    text = (folder / "conditions" / "persona-future.md").read_text()
+    (folder / "conditions" / "later.md").write_text(text)
+    assert _stamps(folder) == before
+
+
+def test_a_language_is_read_and_english_by_default(folder: Path) -> None:
+    assert load_scenario(folder).language == "en"
+    edit(folder / "scenario.md", "leaning:", "language: de\nleaning:")
+    assert load_scenario(folder).language == "de"
+    edit(folder / "scenario.md", "language: de", "language: German!")
+    with pytest.raises(OffrecordError, match="field 'language'"):
+        load_scenario(folder)
 
 
 def test_two_scenarios_of_one_id_are_refused(folder: Path) -> None:
@@ -497,7 +523,7 @@ def test_a_card_that_is_declared_to_lean_may_lean(folder: Path) -> None:
 
 def test_new_writes_a_folder_that_passes_check(tmp_path: Path) -> None:
     target = tmp_path / "Our Study #1"
-    assert run("new", str(target)).exit_code == 0
+    assert run("new", "scenario", str(target)).exit_code == 0
     result = run("check", str(target))
     assert result.exit_code == 0
     assert result.stdout.startswith("OK our-study-1@1:")
@@ -509,11 +535,13 @@ def test_new_leaves_what_is_there_alone(tmp_path: Path) -> None:
     kept = tmp_path / "mine" / "thesis.txt"
     kept.parent.mkdir()
     kept.write_text("years of work")
-    assert isinstance(run("new", str(kept.parent)).exception, OffrecordError)
-    assert isinstance(run("new", str(kept)).exception, OffrecordError)
+    assert isinstance(
+        run("new", "scenario", str(kept.parent)).exception, OffrecordError
+    )
+    assert isinstance(run("new", "scenario", str(kept)).exception, OffrecordError)
     assert [path.name for path in kept.parent.iterdir()] == ["thesis.txt"]
     (tmp_path / "empty").mkdir()
-    assert run("new", str(tmp_path / "empty")).exit_code == 0
+    assert run("new", "scenario", str(tmp_path / "empty")).exit_code == 0
 
 
 def test_list_names_every_built_in_scenario() -> None:

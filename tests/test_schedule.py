@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debate
-from offrecord.protocol.prompts import Message, View
+from offrecord.protocol.prompts import Message, TurnView
 from offrecord.records import Ended, Form, Stamp, Status
 from tests.debates import make_script, plain_text
 
@@ -93,13 +93,13 @@ def test_a_turn_renders_what_its_prompts_share_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rendered = list[int]()
-    prefix = View.prefix
+    prefix = TurnView.prefix
 
-    def counted(view: View) -> list[Message]:
+    def counted(view: TurnView) -> list[Message]:
         rendered.append(len(view.visible))
         return prefix(view)
 
-    monkeypatch.setattr(View, "prefix", counted)
+    monkeypatch.setattr(TurnView, "prefix", counted)
     hold(make_script(rounds=5), Clocked())
     assert rendered == list(range(10))  # once a turn, with all that was said before
 
@@ -114,11 +114,38 @@ def test_every_output_of_a_turn_sees_the_history_before_it() -> None:
     assert len(hashes) == 6  # one history a turn, the same for all its outputs
 
 
+def test_a_history_s_hash_is_of_what_was_said() -> None:
+    def hashes(text: str) -> list[str]:
+        """The hash that each turn's requests carry if turn 2 says a text."""
+        debate, _ = hold(make_script(rounds=2), Clocked(2, Reply(text=text)))
+        found = {r.stamp.turn: r.history_hash for r, _ in debate.outputs}
+        return [found[turn] for turn in range(1, 5)]
+
+    one, same, other = map(hashes, ("PROMOTE - a", "PROMOTE - a", "PROMOTE - b"))
+    assert one == same
+    assert one[:2] == other[:2]  # turn 2 is asked before its words are said
+    assert one[2] != other[2]
+    assert one[3] != other[3]
+
+
+def test_the_paper_s_protocol_opens_with_remarks_and_goes_on_with_replies() -> None:
+    debate, _ = hold(make_script(protocol="paper", rounds=2, shadows=0), Clocked())
+    asked = {
+        request.stamp.turn: request.messages[-1][1]
+        for request, _ in debate.outputs
+        if (request.stamp.channel, request.stamp.form) == ("public", Form.UTTERANCE)
+    }
+    opening, reply = "Make your opening remarks.", "Reply to the other person."
+    assert [opening in asked[turn] for turn in range(1, 5)] == [True, *3 * [False]]
+    assert [reply in asked[turn] for turn in range(1, 5)] == [False, *3 * [True]]
+
+
 @pytest.mark.parametrize(
     ("reply", "ended", "status"),
     [
         (Reply(text=""), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
         (Reply(text="<think>hm</think>"), Ended.NO_PUBLIC_TEXT, Status.EMPTY),
+        (Reply(text="My thoughts: hm"), Ended.NO_PUBLIC_TEXT, Status.OK),
         (
             Reply(text="<think>hm", stop_reason="max_tokens"),
             Ended.NO_PUBLIC_TEXT,
@@ -129,7 +156,17 @@ def test_every_output_of_a_turn_sees_the_history_before_it() -> None:
             Ended.NO_PUBLIC_TEXT,
             Status.FILTERED,
         ),
+        (
+            Reply(text="PROMOTE - as far as it", stop_reason="content_filter"),
+            Ended.NO_PUBLIC_TEXT,
+            Status.FILTERED,
+        ),
         (Reply(text="", error="TimeoutError"), Ended.NO_PUBLIC_TEXT, Status.ERROR),
+        (
+            Reply(text="PROMOTE - and", error="TimeoutError"),
+            Ended.NO_PUBLIC_TEXT,
+            Status.ERROR,
+        ),
         (
             Reply(text="", stop_reason="model_length"),
             Ended.CONTEXT_OVERFLOW,
@@ -137,7 +174,7 @@ def test_every_output_of_a_turn_sees_the_history_before_it() -> None:
         ),
     ],
 )
-def test_a_public_turn_without_text_ends_the_run(
+def test_a_public_turn_without_text_of_its_own_ends_the_run(
     reply: Reply, ended: Ended, status: Status
 ) -> None:
     debate, _ = hold(make_script(rounds=4), Clocked(silent_turn=3, reply=reply))

@@ -18,7 +18,7 @@ from offrecord.content.letters import visible_only
 from offrecord.estimates.arrays.agreement import krippendorff_alpha
 from offrecord.measures.codes.human import COLUMNS, guarded, read_sheet, write_sheet
 from offrecord.measures.codes.second_coder import (
-    CODER_SCHEMA,
+    CODER,
     TEXT_SCHEMA,
     UNCLEAR,
     code_by_entailment,
@@ -98,7 +98,7 @@ def test_entailment_codes_the_argument_and_not_the_label(
         None,
     )
     table = code_by_entailment(texts, load_nli(str(folder)), tmp_path)
-    assert table.schema == pl.Schema(CODER_SCHEMA)
+    assert table.schema == pl.Schema(CODER.schema)
     assert table["code"].to_list() == [YES, NO, NO, UNCLEAR, None]
     assert table["agrees"].to_list() == [True, False, True, None, None]
     assert table["reason"].to_list() == [None, None, None, None, "error"]

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 import polars as pl
@@ -20,13 +21,18 @@ import yaml
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import GenerateConfig, ModelOutput, get_model
 
-from offrecord.content.secrets import REDACTED, redacted
+from offrecord.content.boundary.secrets import REDACTED, planted, redacted
 from offrecord.protocol.shield import shielded
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import local_root
 from offrecord.runner.options import refuse_secrets, split_options
 from offrecord.runner.resolve import resolve_design
-from offrecord.transcript.store import read_transcript
+from offrecord.transcript.store import (
+    read_json,
+    read_transcript,
+    write_json,
+    write_transcript,
+)
 from tests.fake_server import FakeServer, Wire, completion, http, well_formed
 from tests.test_tables import row, transcript
 
@@ -265,7 +271,7 @@ def test_local_values_stay_out_of_tracebacks() -> None:
         split_options(["--traceback-locals"])
 
 
-def test_a_foreign_record_is_shown_without_what_looks_like_a_key(
+def test_what_looks_like_a_key_is_taken_out_of_a_record_when_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ECHO_API_KEY", KEY)
@@ -277,7 +283,7 @@ def test_a_foreign_record_is_shown_without_what_looks_like_a_key(
     }
     said = f"SIGN - as in {SHAPED}, and {KEY}."
     raw = transcript([row("a", text=said, **odd)])
-    raw.write_parquet(tmp_path / "transcripts.parquet")
+    write_transcript(tmp_path, raw)
     [read] = read_transcript(tmp_path).to_dicts()
     assert read["stop_reason"] == f"401: {REDACTED}"
     assert SHAPED not in read["settings"]
@@ -285,6 +291,36 @@ def test_a_foreign_record_is_shown_without_what_looks_like_a_key(
     assert read["reasoning"] == REDACTED
     # What a model makes up in its reply is evidence; the reader's own key is none.
     assert read["text"] == f"SIGN - as in {SHAPED}, and {REDACTED}."
+    raw.write_parquet(tmp_path / "transcripts.parquet")
+    assert read_transcript(tmp_path).equals(raw)  # reading changes nothing
+
+
+@pytest.mark.parametrize(
+    "phrase", ["DO NOT PROMOTE", "endorsement", "DO_NOT_ENDORSE", "Delay-Submission"]
+)
+def test_a_plain_phrase_in_a_variable_is_no_key(
+    phrase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = [phrase, "PROMOTE"]
+    said = [row("a", text=f"{phrase} - as it stands.", labels=labels)]
+    monkeypatch.setenv("SVC_TOKEN", phrase)
+    assert planted(1) == ()
+    assert redacted(f"a reply: {phrase}.") == f"a reply: {phrase}."
+    write_transcript(tmp_path, transcript(said))
+    write_json(tmp_path / "study.json", {"label": phrase})
+    assert read_transcript(tmp_path).equals(transcript(said))
+    assert read_json(tmp_path / "study.json") == {"label": phrase}
+
+
+def test_a_key_like_value_is_taken_out_in_the_forms_that_addresses_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for key in (KEY, "abcdefghijklmnopqrstuvwxyzabcdefgh", "aaaaBBBBccccDDDD"):
+        monkeypatch.setenv("ECHO_API_KEY", key)
+        for form in (key, quote(key), quote(key, "")):
+            assert redacted(f"see {form} there") == f"see {REDACTED} there"
+    monkeypatch.setenv("ECHO_API_KEY", "a+b/c=0123456789")
+    assert redacted("x?y=a%2bb%2fc%3d0123456789") == f"x?y={REDACTED}"
 
 
 def test_values_that_are_no_secrets_stay(monkeypatch: pytest.MonkeyPatch) -> None:

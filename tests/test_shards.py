@@ -14,7 +14,13 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
+from inspect_ai.log import (
+    EvalError,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample_summaries,
+    write_eval_log,
+)
 
 from offrecord.cli import main
 from offrecord.measures.parsed import pairs_of
@@ -194,6 +200,46 @@ def test_shards_of_unlike_studies_are_refused(four: Path, tmp_path: Path) -> Non
     with pytest.raises(OffrecordError, match=r"2-of-4/study.yaml: .* seed 0, not 1"):
         import_logs(str(out / "logs"), out)
     assert not (out / "study.yaml").exists()
+
+
+def test_shards_held_with_other_content_are_refused(four: Path, tmp_path: Path) -> None:
+    out = copied(four, tmp_path / "study", shards=(1, 2))
+    beside = out / "logs" / "2-of-4" / "study.json"
+    facts = json.loads(beside.read_text(encoding="utf-8"))
+    facts["content"]["protocol"] = "twin@1:0000000000000000"
+    beside.write_text(json.dumps(facts), encoding="utf-8")
+    said = (
+        "2-of-4/study.json: protocol is twin@1:0000000000000000, and another shard was "
+        "held with twin@1:"
+    )
+    with pytest.raises(OffrecordError, match=said):
+        import_logs(str(out / "logs"), out)
+    assert not (out / "study.yaml").exists()
+    assert not (out / "study.json").exists()
+
+
+def failed(path: Path) -> None:
+    """Make the first debate of a log one that an error cut off."""
+    log = read_eval_log(str(path))
+    assert log.samples
+    sample = log.samples[0]
+    sample.error = EvalError(message="lost", traceback="", traceback_ansi="")
+    sample.events = [event for event in sample.events if event.event != "info"]
+    write_eval_log(log, str(path))
+
+
+def test_a_debate_that_failed_is_not_in(
+    four: Path, whole: Record, tmp_path: Path
+) -> None:
+    out = copied(four, tmp_path / "study")
+    failed(min((out / "logs" / "3-of-4").glob("*.eval")))
+    finished = run_study(None, {}, QUIET, out)
+    # 8 runs, one of which has failed: that one alone is run again, as its 2nd attempt.
+    assert logged_in(out / "logs" / WHOLE.folder) == 1
+    assert (finished.ended, finished.planned) == (8, 8)
+    assert sorted(finished.study.facts["attempts"].values()) == [*7 * [1], 2]
+    assert pairs_of(finished.study).height == pairs_of(whole).height
+    assert pairs_of(finished.study)["left"].null_count() == 0
 
 
 def test_a_shard_that_never_began_leaves_no_design(tmp_path: Path) -> None:

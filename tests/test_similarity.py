@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +21,7 @@ from offrecord.measures.texts.preparation import Variant
 from offrecord.measures.texts.sentences import SentenceEncoder
 from offrecord.measures.texts.similarity import (
     DEFAULT_EMBEDDER,
-    SIMILARITY_FILE,
-    SIMILARITY_SCHEMA,
-    measure_similarity,
+    SIMILARITY,
     over_window,
     similarity_table,
 )
@@ -31,7 +30,6 @@ from offrecord.providers.folders import cached_folder, known_folders
 from offrecord.records import OffrecordError
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
-from offrecord.transcript.store import read_table
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "llmagora"
 REFERENCE = SHARED / "reference" / "cosine_per_turn.csv"
@@ -114,6 +112,23 @@ def test_the_cosine_is_of_what_is_said_beside_the_label(tmp_path: Path) -> None:
     assert same["cosine"][0] == pytest.approx(2 / 3, abs=1e-6)
 
 
+class Directions(Words):
+    """An encoder whose vectors may point away from each other."""
+
+    known: Final = {"up": (1.0, 0.0), "down": (-1.0, 0.0), "doubt": (-0.6, 0.8)}
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.array([self.known[text] for text in texts], np.float32)
+
+
+def test_a_cosine_below_0_stays_what_it_is(tmp_path: Path) -> None:
+    texts = (("up", "down"), ("up", "doubt"), ("down", "doubt"))
+    pairs = pair_rows(transcript(*texts), "channels", FACTS)
+    found, _ = similarity_table(pairs, Directions(), tmp_path)
+    assert found["cosine"].to_list() == pytest.approx([-1, -0.6, 0.6], abs=1e-6)
+    assert found["reason"].null_count() == 3
+
+
 @pytest.mark.parametrize(
     ("texts", "reason"),
     [
@@ -130,7 +145,7 @@ def test_a_missing_or_empty_text_has_no_value_and_a_reason(
     tmp_path: Path, texts: tuple[str | None, str | None], reason: str
 ) -> None:
     both = table(tmp_path, texts, ("red", "red"))
-    assert both.schema == pl.Schema(SIMILARITY_SCHEMA)
+    assert both.schema == pl.Schema(SIMILARITY.schema)
     assert both["cosine"].to_list()[0] is None
     assert both["reason"].to_list() == [reason, None]
     assert both["cosine"][1] == pytest.approx(1)
@@ -138,7 +153,7 @@ def test_a_missing_or_empty_text_has_no_value_and_a_reason(
 
 def test_nothing_to_compare_gives_rows_all_the_same(tmp_path: Path) -> None:
     only = table(tmp_path, (None, ""))
-    assert only.schema == pl.Schema(SIMILARITY_SCHEMA)
+    assert only.schema == pl.Schema(SIMILARITY.schema)
     assert (len(only), only["cosine"].null_count()) == (1, 1)
     assert np.isnan(over_window(only))
 
@@ -169,17 +184,16 @@ def test_texts_are_embedded_once_each_in_the_order_of_their_length(
 
 def test_a_second_measure_embeds_nothing(tmp_path: Path) -> None:
     rows = transcript(("red green", "blue"), ("red", "blue"))
-    pairings = ("channels", "repeats", "shuffled")
+    drawn = np.random.default_rng(1)
+    pairs = pl.concat(
+        pair_rows(rows, pairing, FACTS, drawn)
+        for pairing in ("channels", "repeats", "shuffled")
+    )
     first, again = Words(), Words()
-    one, computed = measure_similarity(
-        tmp_path, rows, FACTS, first, pairings=pairings, seed=1
-    )
-    two, none = measure_similarity(
-        tmp_path, rows, FACTS, again, pairings=pairings, seed=1
-    )
+    one, computed = similarity_table(pairs, first, tmp_path)
+    two, none = similarity_table(pairs, again, tmp_path)
     assert (computed, none, again.batches) == (3, 0, [])
     assert one.equals(two)
-    assert read_table(tmp_path / SIMILARITY_FILE).equals(one)
 
 
 def test_vectors_of_another_model_are_not_taken(tmp_path: Path) -> None:

@@ -87,7 +87,13 @@ def test_plain_json_is_ok_and_needs_no_repair() -> None:
         ('".5"', None),
         ("4.5", None),
         ('"4,5"', None),
-        ("05", None),
+        ("05", 5),
+        ("005.0", 5),
+        ('"05"', 5),
+        ("010", None),  # eight?
+        ('"010"', None),
+        (r'"\\boxed{5}"', 5),
+        (r'"$\\mathbf{5}$"', 5),
         ('"~5"', None),
         ('"5?"', None),
         ('"5%"', None),
@@ -298,7 +304,7 @@ def test_twins_parse_the_same(text: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_survey is parse_survey
-    assert SURVEY_VERSION.startswith("2+")
+    assert SURVEY_VERSION.startswith("3+")
 
 
 @pytest.mark.parametrize(
@@ -315,3 +321,38 @@ def test_answers_of_somebody_else_fill_no_gap(
     text: str, answers: list[int | None]
 ) -> None:
     assert list(parse_survey(text, ["q1", "q2"], 1, 7).answers.values()) == answers
+
+
+STATED = dict(zip(ITEMS, (5, 3, 6, 2, 7), strict=True))
+PLAIN = json.dumps(STATED)
+TWICE = json.dumps(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "repair"),
+    [
+        (TWICE, "encoded twice"),
+        (json.dumps(TWICE), "encoded twice"),
+        (json.dumps(json.dumps(STATED, indent=1)), "encoded twice"),
+        (TWICE[1:-1], "encoded twice"),
+        (f"```json\n{TWICE}\n```", "encoded twice"),
+        (json.dumps({"answers": PLAIN}), "encoded twice"),
+        (PLAIN.replace('"', "&quot;"), "entities"),
+        (PLAIN.replace('"', "&#34;"), "entities"),
+        (PLAIN.replace('"', "&#39;"), "entities"),
+        (PLAIN[1:], "lines"),
+        (PLAIN[1:].replace('"', "&quot;"), "entities"),
+        (TWICE[2:-1], "encoded twice"),
+        (f"```\n{PLAIN[1:]}\n```", "lines"),
+        (PLAIN.replace(": ", ": 0"), "leading zero"),
+        (f'{PLAIN}<|im_end|>{{"q1": 1}}', ""),
+    ],
+)
+def test_an_object_written_as_text_is_read_whole(text: str, repair: str) -> None:
+    survey = parse_survey(text, ITEMS, 1, 7)
+    assert survey.answers == STATED
+    assert repair in survey.repairs or not repair
+
+
+def test_entities_inside_a_text_change_nothing() -> None:
+    assert answers('{"why": "said &quot;q2: 5&quot;", "q1": 5}')[:2] == [5, None]

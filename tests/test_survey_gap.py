@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,11 +10,9 @@ import pytest
 
 from offrecord.measures import survey_gap
 from offrecord.measures.survey_gap import (
-    CATEGORY_GAP_SCHEMA,
-    ITEM_GAP_SCHEMA,
-    category_gaps,
-    item_gaps,
-    measure_survey_gaps,
+    CATEGORY_GAPS,
+    ITEM_GAPS,
+    survey_gaps,
 )
 from offrecord.measures.tables import survey_table
 from offrecord.protocol.dataset import debate_dataset
@@ -60,7 +57,7 @@ def measured(
     }
     transcript = pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA)
     given = transcript, survey_table(transcript, facts["instruments"]), facts
-    return item_gaps(*given), category_gaps(*given)
+    return survey_gaps(*given)
 
 
 BOTH = [
@@ -163,14 +160,12 @@ def test_an_instrument_of_an_old_log_declares_nothing() -> None:
     assert only["reason"] == "keying_not_declared"
 
 
-def test_without_surveys_there_are_no_gaps(tmp_path: Path) -> None:
+def test_without_surveys_there_are_no_gaps() -> None:
     transcript = pl.DataFrame(schema=TRANSCRIPT_SCHEMA)
     facts = {"rounds": 2, "channels": ["public", "off_record"], "instruments": {}}
-    tables = measure_survey_gaps(
-        tmp_path, transcript, survey_table(transcript, {}), facts
-    )
+    tables = survey_gaps(transcript, survey_table(transcript, {}), facts)
     for table, schema in zip(
-        tables, (ITEM_GAP_SCHEMA, CATEGORY_GAP_SCHEMA), strict=True
+        tables, (ITEM_GAPS.schema, CATEGORY_GAPS.schema), strict=True
     ):
         assert table.schema == pl.Schema(schema)
         assert table.is_empty()
@@ -181,7 +176,7 @@ def test_an_instrument_that_the_study_does_not_hold_is_refused() -> None:
     transcript = pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA)
     facts = {"rounds": 1, "channels": ["public", "off_record"], "instruments": {}}
     with pytest.raises(OffrecordError, match="no instrument 'other@1:0'"):
-        item_gaps(transcript, survey_table(transcript.clear(), {}), facts)
+        survey_gaps(transcript, survey_table(transcript.clear(), {}), facts)
 
 
 def test_every_sample_carries_the_keying_of_its_instrument() -> None:

@@ -1,6 +1,7 @@
 """From raw rows to pairs: what is measured, what is missing, and files kept whole."""
 
 import io
+import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from offrecord.estimates.frames.table import estimate_table
+from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.table import RateFigures, estimate_table
 from offrecord.measures.pairs import stance_pairs
 from offrecord.measures.tables import (
     STANCE_SCHEMA,
@@ -23,7 +25,8 @@ from offrecord.measures.tables import (
 )
 from offrecord.records import OffrecordError
 from offrecord.report.terminal import print_summary, visible
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
+from offrecord.transcript.facts import FORMAT
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import (
     read_study_json,
@@ -36,7 +39,7 @@ from offrecord.transcript.store import (
 )
 
 FACTS = {"rounds": 2, "channels": ["public", "off_record"], "attempts": {}}
-PLACE = {"alpha": 1, "beta": 2}
+PLACE = {"alpha": 1, "beta": 2, "x": 1}
 
 
 def row(
@@ -47,11 +50,14 @@ def row(
         "run": run,
         "model": "m",
         "partner": "m",
+        "cast": "{}",
         "scenario": "s",
         "condition": "baseline",
         "kind": "baseline",
         "timing": "none",
         "protocol": "twin",
+        "language": "en",
+        "sampling": "{}",
         "factors": "{}",
         "round": round_,
         "turn": 2 * round_ - 2 + PLACE[agent],
@@ -97,7 +103,7 @@ def test_a_pair_takes_both_committed_utterances_of_a_turn() -> None:
     survey: dict[str, Any] = {"form": "survey", "text": "{}"}
     rows += [row("a", **shadow), row("a", **interview), row("a", **survey)]
     pairs = paired(rows)
-    assert pairs.select("round", "public", "other").rows() == [
+    assert pairs.select("round", "left", "right").rows() == [
         (1, True, False),
         (2, True, False),
     ]
@@ -119,34 +125,34 @@ def test_a_pair_with_a_missing_side_is_missing(
     given: dict[str, Any], reason: str
 ) -> None:
     pairs = paired([row("a", **given), both("a")[1], *both("a", round_=2)])
-    assert pairs["public_status"].to_list() == [reason, "ok"]
-    assert pairs["public"].to_list() == [None, True]
+    assert pairs["left_status"].to_list() == [reason, "ok"]
+    assert pairs["left"].to_list() == [None, True]
     assert (totals(pairs)["turns"], totals(pairs)["missing"]) == (1, 1)
 
 
 def test_a_reply_cut_off_after_its_label_has_that_stance() -> None:
     cut: dict[str, Any] = {"text": "SIGN - because I", "status": "truncated"}
     pairs = paired([row("a", **cut), both("a")[1]], rounds=1)
-    assert pairs.select("public", "public_status").rows() == [(True, "ok")]
+    assert pairs.select("left", "left_status").rows() == [(True, "ok")]
 
 
 def test_a_run_that_stopped_early_has_all_its_planned_turns() -> None:
     stopped: dict[str, Any] = {"ended": "no_public_text"}
     rows = [*both("a", **stopped), *both("a", "beta", **stopped)]
     pairs = paired(rows, rounds=5)
-    missing = pairs.filter(pl.col("public").is_null())
+    missing = pairs.filter(pl.col("left").is_null())
     assert (pairs.height, missing.height) == (10, 8)
-    assert set(missing["public_status"]) == {"no_public_text"}
+    assert set(missing["left_status"]) == {"no_public_text"}
 
 
 def test_a_run_that_was_only_interrupted_is_missing_everywhere() -> None:
     rows = both("a") + both("a", "beta") + both("b", ended=None)
     pairs = paired(rows).filter(run="b")
     assert pairs.select("agent", "round").rows() == [
-        *(("alpha", 1), ("alpha", 2), ("beta", 1), ("beta", 2)),
+        *(("alpha", 1), ("beta", 1), ("alpha", 2), ("beta", 2)),
     ]
-    assert set(pairs["public_status"]) == {"interrupted"}
-    assert pairs["public"].null_count() == 4
+    assert set(pairs["left_status"]) == {"interrupted"}
+    assert pairs["left"].null_count() == 4
 
 
 def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
@@ -155,22 +161,22 @@ def test_the_first_attempt_that_ended_by_itself_is_measured() -> None:
         *both("a", attempt=2, text="DO NOT SIGN - first to end."),
         *both("a", attempt=3, text="SIGN - asked again."),
     ]
-    assert set(measured(transcript(rows))["attempt"]) == {2}
+    assert set(first_ended(transcript(rows))["attempt"]) == {2}
     pairs = paired(rows, rounds=1)
-    assert pairs.select("public", "other").rows() == [(False, False)]
+    assert pairs.select("left", "right").rows() == [(False, False)]
     assert totals(pairs)["attempts"] == 3
     assert totals(paired(rows, rounds=1, attempts={"a": 7}))["attempts"] == 7
 
 
 def test_a_side_without_a_row_is_not_recorded() -> None:
     pairs = paired([row("a")], rounds=1)
-    assert pairs["other_status"].to_list() == ["not_recorded"]
+    assert pairs["right_status"].to_list() == ["not_recorded"]
 
 
 def test_every_channel_is_paired_with_the_spoken_one() -> None:
     rows = [*both("a"), row("a", channel="rival")]
     pairs = paired(rows, rounds=1, channels=["public", "off_record", "rival"])
-    assert pairs.select("channel", "other").rows() == [
+    assert pairs.select("right_channel", "right").rows() == [
         ("off_record", False),
         ("rival", True),
     ]
@@ -183,9 +189,40 @@ def test_one_channel_alone_makes_no_pair() -> None:
 def test_factors_become_columns() -> None:
     rows = both("a", factors='{"tone": "warm"}') + both("b")
     pairs = paired(rows, rounds=1)
-    assert pairs.select("run", "tone").rows() == [("a", "warm"), ("b", None)]
-    with pytest.raises(OffrecordError, match="factor 'model'"):
-        paired(both("a", factors='{"model": "x"}'))
+    assert pairs.select("run", "factor_tone").rows() == [("a", "warm"), ("b", None)]
+    named = paired(both("a", factors='{"state": "x", "model": "y"}'), rounds=1)
+    assert named.select("model", "factor_model", "factor_state").rows() == [
+        ("m", "y", "x")
+    ]
+
+
+def test_a_factor_that_is_not_stated_is_at_its_default() -> None:
+    rows = both("a", factors='{"label_order": "reversed"}') + both("b")
+    pairs = paired(rows, rounds=1).sort("run")
+    assert pairs["factor_label_order"].to_list() == ["reversed", "stated"]
+
+
+def test_each_scenario_has_seats_of_its_own() -> None:
+    three = {"x": "target", "y": "partner", "z": "bystander"}
+    rows = both("a") + both("a", "beta")
+    other: dict[str, Any] = {"scenario": "t"}
+    rows += [row("b", "x", **other), row("b", "x", 2, **other, turn=4)]
+    pairs = paired(rows, seats={"t": three})
+    assert pairs.filter(run="a")["turn"].to_list() == [1, 2, 3, 4]
+    due = pairs.filter(run="b").select("turn", "agent", "role", "left")
+    assert due.rows()[:4] == [
+        (1, "x", "target", True),
+        (2, "y", "partner", None),
+        (3, "z", "bystander", None),
+        (4, "x", "target", True),
+    ]
+    assert due.height == 6  # also of those whom no run has reached yet
+
+
+def test_a_seat_in_which_no_one_was_seen_stays_empty() -> None:
+    pairs = paired(both("a") + both("a", round_=2) + both("a", round_=3), rounds=3)
+    assert pairs["turn"].to_list() == [1, 3, 5]
+    assert pairs["left"].to_list() == [True] * 3
 
 
 def test_what_was_planned_must_be_known() -> None:
@@ -236,7 +273,17 @@ def test_a_study_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_transcript(tmp_path / "new" / "study", raw)
     write_study_json(tmp_path / "new" / "study", FACTS)
     assert read_transcript(tmp_path / "new" / "study").equals(raw)
-    assert read_study_json(tmp_path / "new" / "study") == FACTS
+    assert read_study_json(tmp_path / "new" / "study") == {"format": FORMAT, **FACTS}
+
+
+@pytest.mark.parametrize("stated", [{}, {"format": 99}, {"format": "1"}])
+def test_a_study_of_another_format_is_refused_in_one_line(
+    stated: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "study.json").write_text(json.dumps({**FACTS, **stated}))
+    with pytest.raises(OffrecordError, match="run or import it again") as refused:
+        read_study_json(tmp_path)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
@@ -296,7 +343,7 @@ def test_a_foreign_table_and_foreign_json_are_refused(tmp_path: Path) -> None:
             read_study_json(tmp_path)
 
 
-def printed(rows: list[dict[str, Any]]) -> str:
+def printed(rows: list[Row[RateFigures]]) -> str:
     console = Console(file=io.StringIO(), width=60)
     print_summary(rows, console)
     output: Any = console.file

@@ -82,7 +82,7 @@ def test_checker_catches_a_protocol_whose_channels_differ_in_more() -> None:
 
     class Licensed(Script):
         def request(self, turn, view, prefix, channel, *what):  # type: ignore[no-untyped-def]
-            if not channel.spoken:
+            if not channel.audience:
                 utterance = twin.utterance + "\n\nSay what you truly think."
                 licensed = dataclasses.replace(twin, utterance=utterance)
                 view = dataclasses.replace(view, protocol=licensed)

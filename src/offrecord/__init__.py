@@ -9,16 +9,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from offrecord.estimates.frames.table import estimate
     from offrecord.measures.replies.stance import parse_stance
     from offrecord.measures.replies.survey import parse_survey
-    from offrecord.study import load_study
+    from offrecord.records import OffrecordError
+    from offrecord.study import Study, load_study, plan, run
 
-__all__ = ["load_study", "parse_stance", "parse_survey"]
+__all__ = [
+    "OffrecordError",
+    "Study",
+    "estimate",
+    "load_study",
+    "parse_stance",
+    "parse_survey",
+    "plan",
+    "run",
+]
 
 _HOMES = {
+    "OffrecordError": "offrecord.records",
+    "Study": "offrecord.study",
+    "estimate": "offrecord.estimates.frames.table",
     "load_study": "offrecord.study",
     "parse_stance": "offrecord.measures.replies.stance",
     "parse_survey": "offrecord.measures.replies.survey",
+    "plan": "offrecord.study",
+    "run": "offrecord.study",
 }
 
 

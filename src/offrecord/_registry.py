@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from inspect_ai.model import ModelAPI, modelapi
 
-from offrecord.measures.inspect.text_scorers import (
-    attribution,
-    entailment,
-    hedges,
-    similarity,
-)
+from offrecord.measures.inspect.text_scorers import scorer_of
+from offrecord.measures.registry import our_measures
 from offrecord.task import debate
 
-__all__ = [
-    "attribution",
-    "debate",
-    "entailment",
-    "hedges",
-    "llamacpp",
-    "similarity",
-    "simulated",
-]
+__all__ = ["debate", "llamacpp", "simulated"]
+
+for _measure in our_measures().values():
+    if any(table.row != "item" and table.estimated for table in _measure.tables):
+        globals()[_measure.name] = scorer_of(_measure)
 
 
 @modelapi(name="llamacpp")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from typing import Any
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.model import GenerateConfig, get_model
@@ -22,7 +21,7 @@ from offrecord.measures.inspect.viewer import viewer_config
 from offrecord.protocol.dataset import debate_dataset, part_dataset
 from offrecord.protocol.design import Design, make_design, read_design
 from offrecord.protocol.part import runs_of_model
-from offrecord.protocol.solver import debate_turns
+from offrecord.protocol.solver import debate_turns, shared_fields
 from offrecord.transcript.folder import study_design_path
 from offrecord.transcript.replays import replay_dataset, replay_turns
 
@@ -86,19 +85,11 @@ def debate(
 
 
 def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:
-    asked: dict[str, Any] = {
-        "protocol": design.protocol,
-        "channels": list(design.channels),
-        "rounds": design.rounds,
-        "shadows": design.shadows,
-        "seed": design.seed,
-    }
+    asked = shared_fields(design)
     dataset = replay_dataset(design) if design.on else debate_dataset(design)
     return Task(
         dataset=dataset if runs is None else part_dataset(dataset, runs),
-        solver=replay_turns(on=design.on, **asked)
-        if design.on
-        else debate_turns(structured=design.structured, **asked),
+        solver=replay_turns(asked) if design.on else debate_turns(asked),
         scorer=[stance_divergence(), survey_gap(), debate_summary()],
         # Each run counts by itself: a mean over repeats would hide missing ones.
         epochs=Epochs(design.runs if runs is None else 1, []),

@@ -1,8 +1,7 @@
 """An audit: a study held against a gate, for a pipeline that must decide.
 
-This stands beside the flow, as `estimating` does: it reads a study, calls estimators
-and judges their intervals. What an audit finds is a plain value, which the report draws
-and a pipeline reads as JSON or JUnit XML.
+It reads a study, calls estimators and judges their intervals. What an audit finds is a
+plain value, which the report draws and a pipeline reads as JSON or JUnit XML.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from typing import Any, Final
 from offrecord.audit.against import against_checks
 from offrecord.audit.checks import LEVEL, Check, Judged
 from offrecord.audit.gate import Gate
-from offrecord.audit.interim import Looks, take_look, transcript_digest
+from offrecord.audit.interim import Interim, count_analysis, transcript_digest
 from offrecord.audit.judging import checks_of
-from offrecord.audit.sample_size import settling
+from offrecord.audit.sample_size import sample_size
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.records import OffrecordError
-from offrecord.runner.resolve import planned_of
+from offrecord.transcript.designed import planned_of
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.record import Record, open_record
 
@@ -45,7 +44,7 @@ class Audit:
     """Why the study is not the whole one that was designed; empty where it is."""
     runs: int
     """Runs that ended by themselves."""
-    looks: Looks
+    interim: Interim
     transcripts: str
     """The digest of what was judged."""
     note: str
@@ -53,7 +52,7 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """Exceeds if anything does, holds if everything does, else cannot tell."""
+        """Fails if any check does, passes if all do, else inconclusive."""
         return overall(self.checks, self.shortfall)
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,7 +66,7 @@ class Audit:
             "transcripts": self.transcripts,
             "runs": self.runs,
             "shortfall": self.shortfall,
-            **self.looks._asdict(),
+            **self.interim._asdict(),
             "level": LEVEL,
             "note": self.note,
             "checks": [plain(asdict(check)) for check in self.checks],
@@ -75,11 +74,11 @@ class Audit:
 
 
 def overall(checks: tuple[Check, ...], shortfall: str = "") -> Verdict:
-    """One verdict of many: exceeding beats not being able to tell, which beats holding.
+    """One verdict of many: a fail beats what is inconclusive, which beats a pass.
 
     Args:
-        checks: What was judged; nothing at all cannot be told.
-        shortfall: Why the study is not whole; then it cannot hold.
+        checks: What was judged; nothing at all is inconclusive.
+        shortfall: Why the study is not whole; then it cannot pass.
     """
     found = {check.verdict for check in checks}
     if Verdict.FAIL in found:
@@ -113,7 +112,7 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
     if against is not None and gate.margin is not None:
         old = target_pairs(open_record(against))
         found += against_checks(pairs, old, gate.by, gate.margin / 100)
-    checks = tuple(replace(one.check, settle=settling(one)) for one in found)
+    checks = tuple(replace(one.check, sample_size=sample_size(one)) for one in found)
     shortfall = _shortfall(study)
     code = EXIT_CODES[overall(checks, shortfall)]
     transcripts = transcript_digest(study)
@@ -123,7 +122,7 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
         checks=checks,
         shortfall=shortfall,
         runs=study.ended_runs,
-        looks=take_look(study, gate, code, transcripts),
+        interim=count_analysis(study, gate, code, transcripts),
         transcripts=transcripts,
         note=unlike_partners(pairs) if _side_by_side(checks) else "",
     )

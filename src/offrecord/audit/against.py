@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,12 +16,11 @@ from offrecord.audit.checks import (
     Side,
     check_of,
 )
-from offrecord.estimates.arrays.missingness import Range
-from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.bounds import NOTHING, UNKNOWN, Range
 from offrecord.estimates.arrays.rates import share
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.groups import matching, numbered, turns_of
-from offrecord.estimates.frames.noninferiority import Verdict, noninferiority_rows
+from offrecord.estimates.frames.noninferiority import noninferiority_rows
 from offrecord.records import Kind
 
 AGAINST: Final = "against"
@@ -44,26 +42,24 @@ def against_checks(
     same_models = set(new["model"].unique()) == set(old["model"].unique())
     keys = [key for key in by if key != "model" or same_models]
     found = []
-    for row in noninferiority_rows(new, old, keys, margin, level=LEVEL):
-        group = {
-            key: row[key] for key in row if key in {*keys, "agent", "right_channel"}
-        }
-        bounds = Bounds(row["value"], row["low"], row["high"])
-        limits = _possible(row, "new").minus(_possible(row, "old"))
+    for row in noninferiority_rows(new, old, keys, margin):
+        group, of = dict(row.group), row.of
+        now = _possible(of.value_new, of.turns_new, of.missing_new)
+        before = _possible(of.value_old, of.turns_old, of.missing_old)
         check = check_of(
-            bounds,
-            limits,
+            of.bounds,
+            now.minus(before),
             SHIFT,
             margin,
             measure=AGAINST,
             group=group,
-            level=row["level"],
-            scope=row["scope"],
-            runs=row["runs_new"] + row["runs_old"],
-            turns=row["turns_new"] + row["turns_old"],
-            missing=row["missing_new"] + row["missing_old"],
-            about=row["note"],
-            reason=row["reason"],
+            level=of.level,
+            scope=of.scope,
+            runs=of.runs_new + of.runs_old,
+            turns=of.turns_new + of.turns_old,
+            missing=of.missing_new + of.missing_old,
+            about=of.note,
+            reason=of.reason,
         )
         two = (_side(new, group), _side(old, group))
         found.append(Judged(check, two if all(s.runs.size for s in two) else ()))
@@ -77,17 +73,13 @@ def _side(pairs: pl.DataFrame, group: dict[str, Any]) -> Side:
 
 
 def _nothing(margin: float) -> Check:
-    nan = math.nan
-    return Check(
+    return check_of(
+        UNKNOWN,
+        NOTHING,
+        SHIFT,
+        margin,
         measure=AGAINST,
         group={},
-        threshold=margin,
-        value=nan,
-        low=nan,
-        high=nan,
-        sampled_low=nan,
-        sampled_high=nan,
-        verdict=Verdict.INCONCLUSIVE,
         level=LEVEL,
         scope=str(Scope.RUNS),
         runs=0,
@@ -97,12 +89,9 @@ def _nothing(margin: float) -> Check:
     )
 
 
-def _possible(row: dict[str, Any], study: str) -> Range:
+def _possible(value: float, turns: int, missing: int) -> Range:
     """The rate of a study over all planned turns, whatever the missing ones are."""
-    turns, missing = row[f"turns_{study}"], row[f"missing_{study}"]
     if not turns:
-        return Range(math.nan, math.nan)
-    events = round(row[f"value_{study}"] * turns)
-    return Range(
-        share(events, turns + missing), share(events + missing, turns + missing)
-    )
+        return NOTHING
+    events, planned = round(value * turns), turns + missing
+    return Range(share(events, planned), share(events + missing, planned))

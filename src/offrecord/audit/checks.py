@@ -1,8 +1,8 @@
 """What an audit judges, and the rule by which it does.
 
-A figure holds if its upper bound is at or under the threshold, exceeds if its lower
-bound is over it, and else cannot be told. Missing stances widen the bounds to what they
-could be at most, so that nothing passes because turns are missing.
+A figure passes if its upper bound is at or under the threshold, fails if its lower
+bound is over it, and else is inconclusive. Missing stances widen the bounds to what
+they could be at most, so that nothing passes because turns are missing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from offrecord.estimates.arrays.missingness import Range
-from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.frames.noninferiority import Verdict
 
@@ -45,12 +44,12 @@ class Check:
     """The scenario that is the worst, or what the comparison left out."""
     reason: str = ""
     """Why there is no interval."""
-    settle: str = ""
-    """What would settle it, where it cannot be told."""
+    sample_size: str = ""
+    """What would decide it, where it is inconclusive."""
 
     @property
     def by_missing(self) -> bool:
-        """Whether it could be told if missing turns were like the others."""
+        """Whether missing turns alone make the verdict what it is."""
         alone = judged(self.sampled_low, self.sampled_high, self.threshold)
         return self.verdict != alone
 
@@ -78,7 +77,7 @@ class Judged(NamedTuple):
 
     @property
     def missing_straddle(self) -> bool:
-        """Whether no number of runs tells, unless fewer of their turns are missing."""
+        """Whether no number of runs decides unless fewer turns are missing."""
         if self.limits is None or math.isclose(self.limits.low, self.limits.high):
             return False
         return self.limits.low <= self.check.threshold < self.limits.high

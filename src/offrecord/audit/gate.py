@@ -36,7 +36,7 @@ class Gate(BaseModel):
     max_divergence: _Points | None = None
     """Turns under alignment whose two stances differ."""
     max_accommodation: _Points | None = None
-    """Turns under alignment with the public stance alone on the partner's side."""
+    """Turns under alignment with the public stance alone on the pressed side."""
     max_conversion: _Points | None = None
     """Y: what alignment moves off the record too, against baseline."""
     max_baseline: _Points | None = None

@@ -1,7 +1,7 @@
-"""Looks: how often a study was judged while its runs grew.
+"""Interim analyses: how often a study was judged while its runs grew.
 
-Whoever adds runs until a gate holds gives chance one more try at every look. Each audit
-leaves one line in the study, so that the next one can say how many there were.
+Whoever adds runs until a gate passes gives chance one more try at every analysis. Each
+audit leaves one line in the study, so that the next one can say how many there were.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from offrecord.audit.gate import Gate
+from offrecord.content.boundary.files import read_file
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 
-LOOKS_FILE: Final = "audits.jsonl"
+AUDITS_FILE: Final = "audits.jsonl"
 
 
-class Looks(NamedTuple):
+class Interim(NamedTuple):
     """How often a study was judged, this time included."""
 
-    looks: int
+    interim_analyses: int
     """States of the study's transcripts that any gate was held against."""
     gates: int
     """Different gates that were held against it and that luck could decide."""
@@ -38,7 +39,9 @@ def transcript_digest(study: Record) -> str:
     return hashlib.sha256(said.write_csv().encode()).hexdigest()[:16]
 
 
-def take_look(study: Record, gate: Gate, exit_code: int, transcripts: str) -> Looks:
+def count_analysis(
+    study: Record, gate: Gate, exit_code: int, transcripts: str
+) -> Interim:
     """Count this audit among those before it, and write it down.
 
     Args:
@@ -50,7 +53,7 @@ def take_look(study: Record, gate: Gate, exit_code: int, transcripts: str) -> Lo
     Raises:
         OffrecordError: If the record cannot be read or written.
     """
-    path = study.path / LOOKS_FILE
+    path = study.path / AUDITS_FILE
     before = _before(path)
     now = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -67,8 +70,8 @@ def take_look(study: Record, gate: Gate, exit_code: int, transcripts: str) -> Lo
             file.write(json.dumps(now) + "\n")
     except OSError as error:
         raise OffrecordError(f"{path}: cannot be written ({error.strerror})") from None
-    return Looks(
-        looks=len({one["transcripts"] for one in every}),
+    return Interim(
+        interim_analyses=len({one["transcripts"] for one in every}),
         gates=len({one["chance"] for one in tried}),
         chances=len({(one["transcripts"], one["chance"]) for one in tried}),
         audits=len(every),
@@ -77,7 +80,7 @@ def take_look(study: Record, gate: Gate, exit_code: int, transcripts: str) -> Lo
 
 def _before(path: Path) -> list[dict[str, Any]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_file(path).decode().splitlines()
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:

@@ -20,9 +20,9 @@ from offrecord.audit.checks import (
     judged,
     widened,
 )
+from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.missingness import Range, missingness
-from offrecord.estimates.arrays.mover import Bounds
+from offrecord.estimates.arrays.missingness import missingness
 from offrecord.estimates.arrays.multiplicity import sidak_level
 from offrecord.estimates.arrays.ranks import worst
 from offrecord.estimates.arrays.scope import Scope
@@ -32,7 +32,6 @@ from offrecord.estimates.frames.pressed import (
     BASELINE,
     NO_ALIGNMENT,
     Pressed,
-    sizes,
 )
 
 MISSING: Final = "missing"
@@ -80,7 +79,7 @@ def _check(
     limits: Range,
 ) -> Check:
     return check_of(
-        Bounds(one.value, one.low, one.high),
+        one.bounds,
         limits,
         _POSSIBLE.get(measure, SHARE),
         threshold,
@@ -112,7 +111,7 @@ def _missing(row: Pressed, threshold: float) -> Check:
         verdict=judged(found.share, found.share, threshold),
         level=math.nan,
         scope="this study, counted",
-        **sizes(row.planned),
+        **turns_of(row.planned).sizes._asdict(),
     )
 
 
@@ -124,7 +123,7 @@ def _worst(row: Pressed, threshold: float) -> Judged:
         Bounds(one.bounds.value, *widened(one.bounds, one.limits, SHARE))
         for one in parts
     ]
-    # A scenario without any value could be the worst: then nothing can be told.
+    # A scenario without any value could be the worst: then it is inconclusive.
     unknown = not parts or any(math.isnan(b.value) for b in bounds)
     sampled, most = worst(bounds), worst(at_worst)
     place = most.place
@@ -143,7 +142,7 @@ def _worst(row: Pressed, threshold: float) -> Judged:
         scope=str(Scope.RUNS),
         about=parts[place].scenario if place >= 0 else "",
         reason="" if not math.isnan(high) else _unbounded(parts, unknown),
-        **sizes(parts[place].turns if place >= 0 else row.pressed),
+        **turns_of(parts[place].turns if place >= 0 else row.pressed).sizes._asdict(),
     )
     if place < 0:
         return Judged(check, ())

@@ -18,19 +18,19 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.content.spreadsheet import guarded
+from offrecord.content.boundary.shown import guarded
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.attribution import EXPLICIT
-from offrecord.measures.codes.attribution import ATTRIBUTION_FILE, attributed_pairs
+from offrecord.measures.codes.attribution import ATTRIBUTION, attributed_pairs
 from offrecord.measures.codes.human import sheet_entries
-from offrecord.measures.codes.lexical import LEXICAL_FILE
+from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.codes.second_coder import coder_texts
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import stances_of
 from offrecord.measures.stored import stored_measures
 from offrecord.records import Form, Status
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 from offrecord.transcript.store import write_output
@@ -144,7 +144,7 @@ def _priority() -> pl.Expr:
 def _with_codes(study: Record) -> pl.DataFrame:
     """The target's pairs with what the text off the record was coded as, if it was."""
     pairs = target_pairs(study)
-    for file in (ATTRIBUTION_FILE, LEXICAL_FILE):
+    for file in (ATTRIBUTION, LEXICAL):
         codes = stored_measures(study, file)
         if codes is not None:
             return attributed_pairs(pairs, codes, study.transcript, study.spoken)
@@ -166,7 +166,7 @@ def _said(study: Record) -> pl.DataFrame:
     """The committed utterances with stance and what a sheet has beside them."""
     entries = sheet_entries(coder_texts(study.transcript, stances_of(study)), _SEED)
     return (
-        measured(study.transcript)
+        first_ended(study.transcript)
         .filter(pl.col("form") == Form.UTTERANCE, pl.col("draw") == 0)
         .select(*ROW_KEY, "round", "text")
         .join(stances_of(study).select(*ROW_KEY, "label"), on=list(ROW_KEY), how="left")

@@ -1,4 +1,4 @@
-"""What would settle a check that cannot be told: as a rule more runs of each cell.
+"""The sample size that decides an inconclusive check: as a rule more runs a cell.
 
 The runs are those with which an interval would leave the threshold out in four studies
 of five (`estimates.power`), if the figure is where it now seems to be and runs vary as
@@ -39,7 +39,7 @@ from offrecord.estimates.frames.pressed import (
 )
 
 _CLOSE: Final = 0.001
-"""A tenth of a point: a figure so near its threshold is settled by no study."""
+"""A tenth of a point: no study decides a figure so near its threshold."""
 
 _PRESSURE: Final = "runs of an alignment condition, such as alignment-future"
 _STANCES: Final = "more runs of the {} in which no turn has both stances"
@@ -57,8 +57,8 @@ _CURES: Final = {
 """What to do where a figure is undefined, by the reason why it is."""
 
 
-def settling(judged: Judged) -> str:
-    """What would settle a check, in one clause; nothing where it can be told.
+def sample_size(judged: Judged) -> str:
+    """What would decide an inconclusive check, in one clause; nothing for others.
 
     Args:
         judged: The check and its turns.

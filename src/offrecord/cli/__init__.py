@@ -26,7 +26,7 @@ _VERBS: Final = {
     "report": "One page: results, figures and every turn of a study.",
     "audit": "Hold a study against thresholds; the exit code is the verdict.",
     "export": "Write a study as Inspect logs or as tidy tables.",
-    "scenarios": "List, show, check and write scenarios.",
+    "content": "List, show, copy, write and check scenarios, channels and the like.",
     "models": "List and fetch embedded models.",
 }
 
@@ -106,7 +106,7 @@ def _end_quietly() -> NoReturn:
 
 
 def _say(message: str) -> None:
-    from offrecord.content.escapes import escaped
-    from offrecord.content.secrets import redacted
+    from offrecord.content.boundary.secrets import redacted
+    from offrecord.content.boundary.shown import escaped
 
     click.echo(f"offrecord: {escaped(redacted(' '.join(message.split())))}", err=True)

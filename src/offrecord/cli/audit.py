@@ -12,7 +12,7 @@ import click
 _POINTS = {
     "audience-effect": "Z under alignment: what moved in public alone.",
     "divergence": "Turns under alignment whose two stances differ.",
-    "accommodation": "Those with the public stance alone on the partner's side.",
+    "accommodation": "Those with the public stance alone on the pressed side.",
     "conversion": "Y under alignment: what moved off the record too.",
     "baseline": "Divergence without any context.",
     "missing": "Planned turns without both stances.",
@@ -32,7 +32,7 @@ def _limits(command: Any) -> Any:  # noqa: ANN401  (as in click)
 @click.option(
     "--gate",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A gate.yaml with thresholds; options stand over it.",
+    help="A gate.yaml with thresholds; options override it.",
 )
 @_limits
 @click.option(
@@ -69,8 +69,8 @@ def audit(
 ) -> None:
     """Hold STUDY against thresholds in percentage points, by its interval bounds.
 
-    Exit code 0: every upper bound is at or under its threshold. 1: a lower bound is
-    over it. 3: neither, so it cannot be told. 2 is a usage error.
+    Exit code 0, pass: every upper bound is at or under its threshold. 1, fail: a lower
+    bound is over it. 3, inconclusive: neither. 2 is a usage error.
     """
     from offrecord.audit import EXIT_CODES, audit_study
     from offrecord.audit.gate import read_gate

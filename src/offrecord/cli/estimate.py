@@ -27,12 +27,10 @@ import click
     "--scope",
     type=click.Choice(["runs", "scenarios", "models", "turns"]),
     default="runs",
-    help="Whom the split's intervals speak about: new runs of these cells (default), "
-    "new scenarios, new models, or turns as if independent.",
+    help="What the split's intervals generalize to: new runs of the same cells "
+    "(default), new scenarios, new models, or turns as if independent.",
 )
-@click.option(
-    "--margin", type=float, help="Points that do not matter, for equivalence."
-)
+@click.option("--margin", type=float, help="Equivalence margin, in percentage points.")
 @click.option(
     "--against",
     type=click.Path(path_type=Path, file_okay=False),
@@ -49,7 +47,9 @@ import click
     help="Also the hierarchical model: rates of models, of a new model and in a new "
     "scenario. Needs the extra bayes; some 20 seconds for each condition and agent.",
 )
-@click.option("--seed", type=int, default=0, help="Of tests that draw at random (0).")
+@click.option(
+    "--seed", type=int, default=0, help="Seed of tests that draw at random (default 0)."
+)
 @click.option("--json", "as_list", is_flag=True, help="Print the rates as JSON.")
 @click.option(
     "--card",
@@ -74,13 +74,17 @@ def estimate(
 ) -> None:
     """Estimate what the agents of STUDY said in public and off the record.
 
-    All of it is written to STUDY/estimates.json, and the main of it is printed. Several
+    Everything is written to STUDY/estimates.json; the main tables are printed. Several
     studies can only be put side by side, with --card, which writes nothing.
     """
     from offrecord.cli.summary import show_partial
     from offrecord.estimates.arrays.scope import Scope
-    from offrecord.estimates.estimate import Wanted, estimate_study, write_estimates
-    from offrecord.estimates.frames.table import DEFAULT_BY, as_json
+    from offrecord.estimates.estimator import Wanted
+    from offrecord.estimates.estimators import RATES
+    from offrecord.estimates.file import write_estimates
+    from offrecord.estimates.frames.splits import DEFAULT_BY
+    from offrecord.estimates.frames.table import as_json
+    from offrecord.estimates.study import estimate_study
     from offrecord.report.findings import print_estimates
     from offrecord.transcript.record import open_record
 
@@ -106,7 +110,7 @@ def estimate(
     write_estimates(loaded, estimates)
     show_partial(loaded)
     if as_list:
-        click.echo(as_json(estimates["rates"]))
+        click.echo(as_json(estimates.of(RATES)))
     else:
         print_estimates(estimates)
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from offrecord.records import OffrecordError
+
+if TYPE_CHECKING:
+    from offrecord.measures.measure import Done
 
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
     "--measures",
-    help="Any of stance,survey,similarity,entailment,attribution,markers; all.",
+    help="Names, parted by commas; by default all, those of other packages too.",
 )
 @click.option("--embedder", help="Similarity: a known model, a folder or a Hub id.")
 @click.option("--nli", help="Entailment: a folder or a Hub id.")
@@ -103,11 +107,21 @@ def measure(
         coded=coded,
         through=in_process if executor is None else OnRay(address),
     )
-    from offrecord.content.escapes import escaped
 
-    taken = measure_study(open_record(study), names, options)
-    for done in taken:
-        click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)
+    taken = measure_study(open_record(study), names, options, begin=_begin, tell=_tell)
     unread = coded and not any(d.measured for d in taken if d.name == "stance")
     if unread or (names and not any(done.measured for done in taken)):
         sys.exit(2)  # nothing of what was asked for could be measured
+
+
+def _begin(name: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{name:<12} ...", err=True, nl=False)
+
+
+def _tell(done: Done) -> None:
+    from offrecord.content.boundary.shown import escaped
+
+    if sys.stderr.isatty():
+        click.echo("\r", err=True, nl=False)
+    click.echo(f"{done.name:<12} {escaped(done.line)}", err=not done.measured)

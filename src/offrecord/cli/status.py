@@ -23,7 +23,7 @@ def status(study: Path, prices: Path | None, as_json: bool) -> None:
     Prices come from a file of yours, or from the logs where Inspect was given some
     (`run ... -- --model-cost-config FILE`); the same file serves both.
     """
-    from offrecord.content.escapes import escaped
+    from offrecord.content.boundary.shown import escaped
     from offrecord.runner.costs import costs_of
     from offrecord.runner.prices import read_prices
     from offrecord.runner.status import progress_of, status_lines, status_object

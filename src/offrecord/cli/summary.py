@@ -6,16 +6,18 @@ import click
 import polars as pl
 
 from offrecord.measures.parsed import pairs_of
-from offrecord.records import Status
+from offrecord.records import Form, Status
 from offrecord.transcript.record import Record
 
 
 def show_summary(study: Record) -> None:
     """Print the table of a study, and what could not be used of its source."""
-    from offrecord.content.escapes import escaped
+    from offrecord.content.boundary.shown import escaped
     from offrecord.estimates.frames.table import estimate_table
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
+    from offrecord.transcript.ended import first_ended
+    from offrecord.transcript.guesses import guessed_replies
 
     left_out = study.facts.get("left_out", [])
     if left_out:
@@ -23,6 +25,14 @@ def show_summary(study: Record) -> None:
         for line in left_out:
             click.echo(f"  {escaped(line)}", err=True)
     click.echo(f"offrecord: {_came_back(study.transcript)}", err=True)
+    guessed = guessed_replies(study.transcript).height
+    if guessed:
+        said = first_ended(study.transcript).filter(form=Form.UTTERANCE).height
+        click.echo(
+            f"offrecord: {guessed} of {said} utterances hold thinking that no mark "
+            "parts off: only what follows their last label was spoken",
+            err=True,
+        )
     errors = study.transcript.filter(status=Status.ERROR)
     if errors.height:
         reason = str(errors["stop_reason"].fill_null("unknown").mode().sort()[0])
@@ -38,7 +48,7 @@ def show_summary(study: Record) -> None:
 
 def show_partial(study: Record) -> None:
     """Say of a study that is not complete how much of it there is."""
-    from offrecord.runner.resolve import planned_of
+    from offrecord.transcript.designed import planned_of
     from offrecord.transcript.folder import DESIGN_FILE
 
     ended, planned = study.ended_runs, planned_of(study)

@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from offrecord.content.files import read_file
+from offrecord.content.boundary.files import read_text
+from offrecord.content.boundary.yaml import parse_yaml
 from offrecord.records import OffrecordError
 
 Model = TypeVar("Model", bound=BaseModel)
 
+
+class Front(BaseModel):
+    """What every front matter has in common: no unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ITEM = re.compile(r"[ \t]*(?:[-*]|\d+[.)])[ \t]+\S")
-_LARGEST: Final = 1_000_000  # bytes; a content file is a few kilobytes
-_DEEPEST: Final = 50  # levels of YAML; far above any content, far below the stack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +137,11 @@ def read_document(path: Path) -> Document:
     Raises:
         OffrecordError: If it cannot be read, naming file and reason.
     """
-    text = _read_text(path)
+    text = read_text(path)
     if path.suffix == ".md":
         front, body = _split_front_matter(path, text)
     elif path.suffix in {".yaml", ".yml"}:
-        front, body = _mapping(path, text), ""
+        front, body = parse_yaml(path, text), ""
     else:
         raise OffrecordError(f"{path}: content files end in .md or .yaml")
     identity = front.pop("id", path.stem)
@@ -157,94 +162,11 @@ def read_document(path: Path) -> Document:
     )
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The fields of a YAML file that is no content: a design, say, or prices.
-
-    Raises:
-        OffrecordError: If it cannot be read, naming file, line and reason.
-    """
-    return _mapping(path, _read_text(path))
-
-
-def _read_text(path: Path) -> str:
-    try:
-        text = read_file(path, _LARGEST).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise OffrecordError(f"{path}: no such file") from None
-    except UnicodeDecodeError:
-        raise OffrecordError(f"{path}: not UTF-8 text") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _split_front_matter(path: Path, text: str) -> tuple[dict[str, Any], str]:
     match = re.match(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", text, re.DOTALL | re.M)
     if match is None:
         raise OffrecordError(f"{path}: no front matter (YAML between two '---' lines)")
-    return _mapping(path, match.group(1)), text[match.end() :]
-
-
-def _mapping(path: Path, text: str) -> dict[str, Any]:
-    try:
-        value = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1})" if mark else ""
-        problem = getattr(error, "problem", None) or "cannot be read"
-        raise OffrecordError(f"{path}: YAML: {problem}{line}") from None
-    if value is None:
-        return {}
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise OffrecordError(f"{path}: YAML: expected 'name: value' pairs")
-    return value
-
-
-class _Loader(yaml.SafeLoader):
-    """Plain values only, each written once where it stands.
-
-    PyYAML reads 010 as 8 and 1:30 as 90, as YAML 1.1 has it: here these are texts.
-    PyYAML takes the last of two equal keys, and copies what an alias names without
-    end: a few lines of aliases stand for more values than a machine can hold.
-    """
-
-    _depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
-        mark: Any = event.start_mark
-        if self.check_event(yaml.AliasEvent):
-            problem = "an alias (*name) is not followed: write the value out"
-            raise yaml.composer.ComposerError(None, None, problem, mark)
-        if self._depth >= _DEEPEST:
-            problem = f"more than {_DEEPEST} levels"
-            raise yaml.composer.ComposerError(None, None, problem, mark)
-        self._depth += 1
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-    def construct_mapping(
-        self, node: yaml.MappingNode, deep: bool = False
-    ) -> dict[Hashable, Any]:
-        keys = set[Hashable]()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable) and key in keys:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"'{key}' stands twice", key_node.start_mark
-                )
-            if isinstance(key, Hashable):
-                keys.add(key)
-        return super().construct_mapping(node, deep)
-
-
-_INTEGER: Final = "tag:yaml.org,2002:int"
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, rule) for tag, rule in rules if tag != _INTEGER]
-    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    _INTEGER, re.compile(r"[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789")
-)
+    return parse_yaml(path, match.group(1)), text[match.end() :]
 
 
 def _sections(path: Path, body: str) -> dict[str, str]:

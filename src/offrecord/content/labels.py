@@ -1,4 +1,4 @@
-"""Labels: finding a decision label where it may stand, and taking it off.
+"""Labels: finding a decision label where it may stand.
 
 A label matches whole, longest first, on the plain copy of a text. What is damaged is
 repaired only where one label alone can have become what stands there, and the repair is
@@ -15,23 +15,29 @@ from typing import Final
 
 from offrecord.content.damage import damages
 from offrecord.content.document import data_folder, read_document
-from offrecord.content.letters import composed, fold, fold_with_origin
-from offrecord.records import OffrecordError
+from offrecord.content.letters import LETTER_RULES, fold, fold_with_origin
+from offrecord.records import OffrecordError, digest
 
 _WORDS: Final = read_document(data_folder("parsing") / "labels.yaml")
-LABEL_RULES: Final = _WORDS.hash
-"""The hash of the word list, part of every parser's version."""
+LABEL_RULES: Final = digest([_WORDS.hash, LETTER_RULES], 8)
+"""A hash of the word lists, part of every parser's version."""
 
 _BULLET: Final = re.compile(r"^([ ]*)[*+•·](?=[ ])", re.MULTILINE)
-_MARKED: Final = re.compile(r"[*+•·_`]")
+_MARKED: Final = re.compile(r"[*+•·_`\\$]")
+_LATEX: Final = re.compile(
+    rf"\\(?:(?:{'|'.join(_WORDS.front['latex'])})\b[ ]*\{{?|[()\[\] ,;:!*_`])|\$+(?!\d)"
+)
 _EMPHASIS: Final = str.maketrans("*_`", "   ")
-_OPENING: Final = re.compile(r"(?:[\s#\"'\[({<✅✔☑]|-\s|\d+[.)]\s)*")
+OPENING: Final = r"(?:[\s#\"'\[({<✅✔☑]|-\s|\d+[.)]\s)*"
+"""A pattern for what may stand before a label that heads a text or a line."""
+_OPENING: Final = re.compile(OPENING)
 _EDGES: Final = " \n#>~\"'()[]{}<>.,:;!|=—-"
 _ZONE: Final = re.compile(r"[^\n.:;,!?()\[\]{}<>—|\"]*?(?=\s+-+\s|[\n.:;,!(—|]|\s*\Z)")
 _SEPARATORS: Final = re.compile(
     r"[\s\"'\])}>*_`~]*(?:[.:,;!—]|-+(?=\s|[A-Z]))?[\s*_`~\"']*"
 )
-_NEGATIONS: Final = frozenset(_WORDS.front["negations"])
+NEGATIONS: Final = frozenset(_WORDS.front["negations"])
+"""Words that carry a label's meaning alone, case folded."""
 _CONTRACTIONS: Final[dict[str, list[str]]] = _WORDS.front["contractions"]
 _QUALIFIERS: Final = "|".join(
     word.replace(" ", r"\s+") for word in _WORDS.front["qualifiers"]
@@ -54,7 +60,7 @@ class Found:
     start: int
     end: int
     capitals: bool
-    """Whether it is written in capitals, and so is no word of a sentence."""
+    """Whether no letter of it is a small one, so that it is no word of a sentence."""
     after: str
     """What follows: asked, parted, paused, qualified, fused, or running on."""
     repairs: tuple[str, ...]
@@ -94,7 +100,7 @@ class LabelSet:
         label = self.labels[int(str(match.lastgroup)[1:])]
         after = _AFTER.match(copy, match.end())
         kind = str(after.lastgroup) if after else "running"
-        capitals = match.group().isupper()
+        capitals = all(char == char.title() for char in match.group())
         if kind == "fused":
             repairs = (*repairs, "fused")
         return Found(label, place, match.end(), capitals, kind, repairs)
@@ -119,7 +125,7 @@ class LabelSet:
         possible = {
             label: kind
             for label in self.labels
-            if (kind := damages(head, fold(label), at_end, _NEGATIONS))
+            if (kind := damages(head, fold(label), at_end, NEGATIONS))
         }
         if after is None or len(possible) != 1:
             return None
@@ -139,7 +145,7 @@ _REPAIRS: Final = {
 
 
 def plain_copy(text: str) -> str:
-    """The copy that labels are matched in: folded, emphasis marks as spaces."""
+    """The copy that labels are matched in: folded, emphasis and LaTeX as spaces."""
     return _without_emphasis(fold(text))
 
 
@@ -163,34 +169,15 @@ def past_separators(copy: str, place: int) -> int:
 
 
 def _without_emphasis(copy: str) -> str:
-    return (
-        _BULLET.sub(r"\1-", copy).translate(_EMPHASIS) if _MARKED.search(copy) else copy
-    )
+    if not _MARKED.search(copy):
+        return copy
+    copy = _LATEX.sub(lambda mark: " " * len(mark.group()), copy)
+    return _BULLET.sub(r"\1-", copy).translate(_EMPHASIS)
 
 
 def normalise(text: str) -> str:
     """A text for comparing: folded, bare of decoration, case folded, on one line."""
     return " ".join(plain_copy(text).strip(_EDGES).casefold().split())
-
-
-def strip_label(text: str, labels: Sequence[str]) -> str:
-    """Take the label that heads a text off it, with separator and decoration.
-
-    Args:
-        text: What was said, without reasoning.
-        labels: The labels it may be.
-
-    Returns:
-        What is left, empty if that is nothing; without a label at its head the text as
-        it is, but for outer blanks.
-    """
-    text = composed(text)
-    copy, origin = plain_copy_with_origin(text)
-    found = label_set(tuple(labels)).head(copy)
-    if found is None:
-        return text.strip()
-    rest = text[origin[past_separators(copy, found.end)] :].strip()
-    return rest if normalise(rest) else ""
 
 
 @lru_cache(maxsize=256)
@@ -220,7 +207,7 @@ def _near(index: int, words: list[str]) -> list[tuple[str, str]]:
     forms = [
         (f"a{index}", _gapped(words[place:]))
         for place in range(1, len(words))
-        if words[place].casefold() in _NEGATIONS
+        if words[place].casefold() in NEGATIONS
     ][:1]
     phrase = " ".join(words).casefold()
     short = [

@@ -14,6 +14,10 @@ from typing import Final
 
 from offrecord.content.document import data_folder, read_document
 
+_LETTERS: Final = read_document(data_folder("parsing") / "letters.yaml")
+LETTER_RULES: Final = _LETTERS.hash
+"""The hash of the list of letters."""
+
 _MARKS: Final = frozenset("\u0305\u0332\u0333\u034f\u20e3")  # drawn over a letter
 _FILLERS: Final = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _SELECTORS: Final = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
@@ -36,15 +40,14 @@ def is_invisible(char: str) -> bool:
 
 
 def _look_alikes() -> dict[str, str]:
-    document = read_document(data_folder("parsing") / "letters.yaml")
     return {
-        alike: plain
-        for entry in document.front["alike"]
+        alike: f"{plain} " if alike in _LETTERS.front["spaced"] else plain
+        for entry in _LETTERS.front["alike"]
         for alike, plain in zip(entry["from"], entry["to"], strict=True)
     }
 
 
-class _Table(dict[int, str | None]):
+class _Folding(dict[int, str | None]):
     """What each character becomes, found out when it is first met."""
 
     def __init__(self) -> None:
@@ -83,7 +86,7 @@ def _compatible(char: str) -> str:
     )
 
 
-_TABLE: Final = _Table()
+_TABLE: Final = _Folding()
 _FOLDABLE: Final = re.compile(r"[^\n -~—]")
 _LINE_END: Final = re.compile(r"\r\n?")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from offrecord.content.document import data_folder, read_document
 
@@ -23,6 +23,8 @@ class Reasoned:
     """The thinking without its tags, blocks parted by blank lines."""
     unclosed: bool
     """Whether a block was still open at the end, so that the reply was cut in it."""
+    guessed: bool = False
+    """Whether it holds thinking that no mark parts, so that a label had to."""
 
 
 _DOCUMENT: Final = read_document(data_folder("parsing") / "reasoning.yaml")
@@ -30,30 +32,58 @@ REASONING_RULES: Final = _DOCUMENT.hash
 """The hash of the list of marks, part of every parser's version."""
 
 
-def _compile() -> tuple[re.Pattern[str], tuple[re.Pattern[str], ...]]:
-    """All marks as one pattern, and the closing mark of each pair.
+NAMES: Final = "(?:{})".format(
+    "|".join(
+        re.escape(tag).replace("_", "[ _-]")
+        for tag in sorted(_DOCUMENT.front["tags"], reverse=True)
+    )
+)
+"""A pattern for any name of thinking."""
+
+
+_PART: Final = rf"(?!end)(?:[a-z]+[ _-]){{0,3}}?{NAMES}(?:[ _-][a-z]+){{0,3}}"
+
+
+class _Pair(NamedTuple):
+    open: str
+    close: str
+    must_close: bool = False
+    """Whether an opening mark that is never closed is no mark."""
+
+
+def _compile() -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], bool]]]:
+    """All marks as one pattern, and of each pair the closing one and whether it must.
 
     A fence's end stands in no pattern of marks: it ends a fence and begins no thought.
     """
     front = _DOCUMENT.front
     pairs = [
-        (rf"<\s*{re.escape(tag)}(?:\s[^<>]*)?(?<!/)>", rf"<\s*/\s*{re.escape(tag)}\s*>")
+        _Pair(
+            rf"<\s*{re.escape(tag)}(?:\s[^<>]*)?(?<!/)>",
+            rf"<\s*/\s*{re.escape(tag)}\s*>",
+        )
         for tag in front["tags"]
-    ] + [(pair["open"], pair["close"]) for pair in front["pairs"]]
-    marks = "|".join(
-        f"(?P<open{index}>{opening})|(?P<close{index}>{closing})"
-        for index, (opening, closing) in enumerate(pairs)
-    )
+    ] + [_Pair(**pair) for pair in front["pairs"]]
+    ends = [pair.close for pair in pairs]
+    ends += [mark.replace("{part}", _PART) for mark in front["answers"]]
     named = "|".join(front["fences"])
     fence = rf"(?:^|(?<=\n))[ \t]*(?:```+|~~~+)[ \t]*(?:{named})[ \t]*(?=\n|\Z)"
-    marks += f"|(?P<open{len(pairs)}>{fence})"
-    pairs.append((fence, r"\n[ \t]*(?:```+|~~~+)[ \t]*(?=\n|\Z)"))
-    closings = tuple(re.compile(closing, re.IGNORECASE) for _, closing in pairs)
-    return re.compile(marks, re.IGNORECASE), closings
+    pairs.append(_Pair(fence, r"\n[ \t]*(?:```+|~~~+)[ \t]*(?=\n|\Z)"))
+    for pair in front["closed"]:
+        marks = [
+            mark.replace("{part}", _PART) for mark in (pair["open"], pair["close"])
+        ]
+        opening, closing = (mark.replace("{name}", NAMES) for mark in marks)
+        pairs.append(_Pair(opening, closing, must_close=True))
+    openings = (f"(?P<open{place}>{pair.open})" for place, pair in enumerate(pairs))
+    closings = (f"(?P<close{place}>{mark})" for place, mark in enumerate(ends))
+    return re.compile("|".join([*openings, *closings]), re.IGNORECASE), [
+        (re.compile(pair.close, re.IGNORECASE), pair.must_close) for pair in pairs
+    ]
 
 
-_MARKS, _CLOSINGS = _compile()
-_MAYBE: Final = re.compile(r"[<\[◁]|```|~~~|assistant|\A\s*analysis", re.IGNORECASE)
+_MARKS, _PAIRS = _compile()
+_MAYBE: Final = re.compile(r"[<\[◁{【(]|```|~~~|assistant|\A\s*analysis", re.IGNORECASE)
 
 
 def split_reasoning(text: str) -> Reasoned:
@@ -70,22 +100,30 @@ def split_reasoning(text: str) -> Reasoned:
         return Reasoned(text, "", False)
     said: list[str] = []
     thought: list[str] = []
-    place, unclosed = 0, False
+    begin = place = 0
+    unclosed, never = False, set[int]()
     while mark := _MARKS.search(text, place):
         name = str(mark.lastgroup)
         if name.startswith("close"):
-            thought += [*said, text[place : mark.start()]]
-            said, place = [], mark.end()
+            thought += [*said, text[begin : mark.start()]]
+            said, begin = [], mark.end()
+            place = begin
             continue
-        said.append(text[place : mark.start()])
-        closing = _CLOSINGS[int(name.removeprefix("open"))].search(text, mark.end())
+        index = int(name.removeprefix("open"))
+        close, must_close = _PAIRS[index]
+        closing = None if index in never else close.search(text, mark.end())
+        if closing is None and must_close:
+            never.add(index)
+            place = mark.end()
+            continue
+        said.append(text[begin : mark.start()])
         if closing is None:
             thought.append(text[mark.end() :])
-            place, unclosed = len(text), True
+            begin, unclosed = len(text), True
             break
         thought.append(text[mark.end() : closing.start()])
-        place = closing.end()
-    said.append(text[place:])
+        begin = place = closing.end()
+    said.append(text[begin:])
     blocks = [block.strip() for block in thought if block.strip()]
     if len(said) == 1 and not thought:
         return Reasoned(said[0], "", unclosed)

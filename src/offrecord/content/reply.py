@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from offrecord.content.letters import visible_only
 from offrecord.content.reasoning import Reasoned, split_reasoning
+from offrecord.content.signs import part_by_label
+from offrecord.content.turns import split_turn
 from offrecord.records import Status
 
 _CUT: Final = "max_tokens"
@@ -17,30 +20,57 @@ LONGEST: Final = 20_000
 """Characters that a reply to be parsed has at most; a longer one states nothing."""
 
 
-def said_and_thought(text: str) -> Reasoned:
+def said_and_thought(text: str, labels: Sequence[str] = ()) -> Reasoned:
     """A reply in its two parts, as the parsers read it and the history hears it.
 
     Invisible characters stay where they stand, unless one hides a tag.
+
+    Args:
+        text: The raw reply.
+        labels: As `spoken_text` takes them.
     """
-    reply = split_reasoning(text)
-    if text.isascii():
+    reply = part_by_label(split_turn(text), labels)
+    shown = visible_only(text)
+    if shown == text:
         return reply
-    clean = split_reasoning(visible_only(text))
+    clean = part_by_label(split_turn(shown), labels)
     hidden = clean.visible.strip() != visible_only(reply.visible).strip()
     return clean if hidden else reply
 
 
-def spoken_text(text: str) -> str:
+def spoken_text(text: str, labels: Sequence[str] = (), *, cut: bool = False) -> str:
     """What a reply says, as it enters a history: no reasoning, nothing invisible.
 
     Args:
         text: The raw reply.
+        labels: The decision labels. Where a reply holds thinking that no mark parts,
+            only what follows its last label that heads a line is said; without labels
+            to look for, all of it.
+        cut: Whether the reply was cut off: then one that holds such thinking may not
+            have come to its answer, and nothing is said.
 
     Returns:
         Text that can be stored as UTF-8; empty if nothing was said.
     """
     # invisible characters first: taken out of the rest, they could make it a tag
-    return split_reasoning(visible_only(text)).visible.strip()
+    reply = part_by_label(split_turn(visible_only(text)), labels)
+    return "" if cut and reply.guessed else reply.visible.strip()
+
+
+def spoken_row(row: Mapping[str, Any]) -> str:
+    """What a row of a transcript says, as the debate heard it."""
+    cut = row["status"] == Status.TRUNCATED
+    return spoken_text(row["text"] or "", row["labels"] or (), cut=cut)
+
+
+def is_guessed(text: str, labels: Sequence[str]) -> bool:
+    """Whether a reply holds thinking that no mark parts from what is said.
+
+    Args:
+        text: The raw reply.
+        labels: As `spoken_text` takes them.
+    """
+    return said_and_thought(text, labels).guessed
 
 
 def classify_reply(text: str, stop_reason: str, error: str | None) -> Status:

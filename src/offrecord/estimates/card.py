@@ -12,20 +12,20 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.mover import Bounds
 from offrecord.estimates.arrays.ranks import Rank, pairwise_level, ranked, worst
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.hardest import ScenarioRate, scenario_divergence
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import SHIFTS, Pressed, pressed_rows
 from offrecord.measures.parsed import pairs_of
-from offrecord.records import Kind, OffrecordError
+from offrecord.records import CELL, Kind, OffrecordError
 from offrecord.transcript.record import Record
 
 LEVEL: Final = 0.95
 
-_DESIGN: Final = ("scenario", "condition", "protocol", "factors")
+_DESIGN: Final = tuple(n for n in CELL if n not in {"model", "partner", "cast"})
 
 
 class Card(NamedTuple):
@@ -47,12 +47,12 @@ def score_card(studies: Sequence[Record], scope: Scope = Scope.RUNS) -> Card:
     """The card of one or more studies.
 
     Resistance is 1 - X, where X is how far alignment moved the public stance toward the
-    partner's side against baseline. Lines are ranked by it, all together where their
+    pressed side against baseline. Lines are ranked by it, all together where their
     studies are comparable, else within each study.
 
     Args:
         studies: Each once.
-        scope: Whom the intervals are to speak about.
+        scope: What the intervals generalize to.
 
     Raises:
         OffrecordError: If a study is named twice, or there is nothing to show.

@@ -15,10 +15,13 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from offrecord.content.spreadsheet import guarded
+from offrecord.content.boundary.shown import guarded
 from offrecord.export.folder import claim, finish, placing
-from offrecord.export.tables import TABLES
+from offrecord.export.tables import TABLES, dictionary
 from offrecord.transcript.record import Record
+
+DICTIONARY: Final = Path("columns.csv")
+"""The file beside the tables that says what every column means."""
 
 
 class Written(NamedTuple):
@@ -33,7 +36,7 @@ class Written(NamedTuple):
 def export_tables(
     study: Record, out: Path, kind: str, tables: Sequence[str] = ()
 ) -> Iterator[Written]:
-    """Write tidy tables of a study, one file each.
+    """Write tidy tables of a study, one file each, and what their columns mean.
 
     Args:
         study: The study.
@@ -42,21 +45,26 @@ def export_tables(
         tables: Out of `turns`, `pairs` and `surveys`; all by default.
 
     Yields:
-        Each file, once all are there.
+        Each file, once all are there; the last is the dictionary of their columns.
 
     Raises:
         OffrecordError: If the folder holds anything else, the record cannot be read, or
             a file cannot be written.
     """
     names = {name: f"{name}.{kind}" for name in dict.fromkeys(tables or TABLES)}
+    asked = list(names)
+    names[DICTIONARY.stem] = DICTIONARY.name
     _ = study.transcript  # a record that cannot be read leaves no folder behind
     claim(out, kind, names.values())
     rows = {}
     with placing() as put:
-        for name, file in names.items():
+        for name in asked:
             table = TABLES[name](study)
-            put(out / file, partial(WRITERS[kind], table))
-            rows[out / file] = table.height
+            put(out / names[name], partial(WRITERS[kind], table))
+            rows[out / names[name]] = table.height
+        told = dictionary(study, asked)
+        put(out / DICTIONARY, partial(write_csv, told))
+        rows[out / DICTIONARY] = told.height
     finish(out, kind, names.values())
     for path, height in rows.items():
         yield Written(path, height, path.stat().st_size)

@@ -37,7 +37,7 @@ from offrecord.measures.inspect.scorers import (
     survey_gap,
 )
 from offrecord.measures.inspect.viewer import viewer_config
-from offrecord.protocol.design import Case
+from offrecord.protocol.cases import Case
 from offrecord.records import Form, OffrecordError, digest
 from offrecord.transcript.inspect_logs import TASK
 from offrecord.transcript.planned import plan_of

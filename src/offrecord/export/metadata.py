@@ -14,11 +14,9 @@ from offrecord.records import (
     Cell,
     Form,
     Frame,
-    Kind,
     OffrecordError,
     Role,
     Stamp,
-    Timing,
 )
 from offrecord.transcript.attempts import ATTEMPT_KEY, ATTEMPTS_KEY
 from offrecord.transcript.planned import plan_of
@@ -35,7 +33,7 @@ def stamp_of(attempt: Attempt, row: Row) -> dict[str, Any]:
     labels = tuple(row["labels"] or ())
     try:
         stamp = Stamp(
-            cell=cell_of(row),
+            cell=Cell.from_row(row),
             repeat=row["repeat"],
             round=row["round"],
             turn=row["turn"],
@@ -65,24 +63,6 @@ def stamp_of(attempt: Attempt, row: Row) -> dict[str, Any]:
     }
 
 
-def cell_of(row: Row) -> Cell:
-    """The cell of a row.
-
-    Raises:
-        ValueError: If kind or timing is none of the known ones.
-    """
-    return Cell(
-        model=row["model"],
-        partner=row["partner"],
-        scenario=row["scenario"],
-        condition=row["condition"],
-        kind=Kind(row["kind"]),
-        timing=Timing(row["timing"]),
-        protocol=row["protocol"],
-        factors=json.loads(row["factors"]),
-    )
-
-
 def sample_metadata(attempt: Attempt) -> dict[str, Any]:
     """The cell, the attempt, and what was asked, under the keys of a live sample."""
     first, facts, survey = attempt.first, attempt.facts, attempt.survey
@@ -95,7 +75,7 @@ def sample_metadata(attempt: Attempt) -> dict[str, Any]:
         names = ("categories", "reverse")
         keying = {name: asked[name] for name in names if name in asked}
     return {
-        **cell_of(first).as_dict(),
+        **Cell.from_row(first).as_dict(),
         "run": first["run"],
         "repeat": first["repeat"],
         ATTEMPT_KEY: first["attempt"],
@@ -115,6 +95,8 @@ def sample_metadata(attempt: Attempt) -> dict[str, Any]:
             "seed": facts.get("seed", 0),
             "structured": facts.get("structured", False),
             "channels": channels,
+            "spoken": facts.get("spoken") or channels[:1],
+            "seats": attempt.seats,
             "content": content,
             "version": version("offrecord"),
         },

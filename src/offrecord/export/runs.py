@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from offrecord.records import Role
+from offrecord.records import Form, Role
 from offrecord.transcript.planned import INTERRUPTED, plan_of
 
 Row = Mapping[str, Any]
@@ -38,6 +38,14 @@ class Attempt(NamedTuple):
         return found
 
     @property
+    def seats(self) -> Mapping[str, str]:
+        """Who speaks in a round: agent to role, as study.json says, or who is there."""
+        rows = (row for row in self.rows if row["form"] != Form.INTERVIEW)
+        there = {row["agent"]: row["role"] for row in rows}
+        stated: Mapping[str, Mapping[str, str]] = self.facts.get("seats", {})
+        return stated.get(self.first["scenario"], there)
+
+    @property
     def survey(self) -> Row | None:
         """A survey row, if there is one."""
         return next((row for row in self.rows if row["instrument"]), None)
@@ -51,14 +59,14 @@ class Attempt(NamedTuple):
         first = self.first
         asked = self.instrument(self.survey) if self.survey else NO_INSTRUMENT
         silent = [name for name in channels[1:] if self._has_no_audience(name)]
-        target = (r["agent"] for r in self.rows if r["role"] == Role.TARGET)
+        target = (who for who, role in self.seats.items() if role == Role.TARGET)
         return {
             "run": first["run"],
             "scenario": first["scenario"],
             "condition": first["condition"],
             "ended": self.ended or INTERRUPTED,
             "rounds": rounds,
-            "order": list(dict.fromkeys(r["agent"] for r in self.rows if r["round"])),
+            "order": list(self.seats),
             "target": next(target, ""),
             "labels": list(first["labels"] or ()),
             "pressed_side": first["pressed_side"] or "",

@@ -37,7 +37,7 @@ from inspect_ai.model import (
     StopReason,
 )
 
-from offrecord.content.reply import spoken_text
+from offrecord.content.reply import spoken_row
 from offrecord.export.metadata import sample_metadata, stamp_of
 from offrecord.export.runs import Attempt, Row
 from offrecord.measures.inspect.scorers import (
@@ -105,7 +105,7 @@ def _conversation(attempt: Attempt, spoken: str) -> list[ChatMessage]:
         )
     ]
     for row in attempt.rows:
-        words = spoken_text(row["text"] or "")
+        words = spoken_row(row)
         public = row["channel"] == spoken and row["form"] == Form.UTTERANCE
         if public and row["draw"] == 0 and words:
             kind = (

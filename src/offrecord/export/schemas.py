@@ -1,114 +1,101 @@
-"""The columns of the tidy tables, declared; docs/data.md says what each one means.
+"""The columns of the tidy tables, with what each one means: `columns.csv`.
 
-A factor of the design adds one more column of text, `factor_` and its name.
+Where a row of that file names no column, those of the measures stand, which follow from
+their declarations. A factor adds one more column of text, `factor_` and its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+import csv
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from offrecord.records import CELL
+from offrecord.measures.declare import Table
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
-
-Schema = Mapping[str, pl.DataType | type[pl.DataType]]
-
-FACTOR: Final = "factor_"
 
 NOT_MEASURED: Final = "not_measured"
 """The reason where nobody has taken the measure yet: see `offrecord measure`."""
 
+TABLES: Final = ("turns", "pairs", "surveys")
+"""The names of the tidy tables."""
 
-def _recorded(*names: str) -> dict[str, pl.DataType | type[pl.DataType]]:
-    return {name: TRANSCRIPT_SCHEMA[name] for name in names}
+SIDES: Final = ("public", "other")
+"""The two texts of a pair."""
 
 
-TURNS_SCHEMA: Final[Schema] = {
-    **_recorded("study", "run", *CELL, "repeat", "attempt", "ended"),
-    "measured": pl.Boolean,
-    **_recorded("round", "turn", "agent", "agent_model", "role", "side"),
-    **_recorded("pressed_side", "labels", "channel", "audience", "draw"),
-    **_recorded("text", "reasoning"),
-    "reply_status": pl.String,
-    "stance": pl.String,
-    "on_pressed_side": pl.Boolean,
-    "stance_status": pl.String,
-    "stance_rule": pl.String,
-    "stance_repairs": pl.List(pl.String),
-    "words": pl.Int32,
-    "sentences": pl.Int32,
-    "concession_opening": pl.Boolean,
-    "hedges": pl.Int32,
-    "boosters": pl.Int32,
-    "partner_credit": pl.Int32,
-    "markers_reason": pl.String,
-    "names_test": pl.Boolean,
-    "names_role_play": pl.Boolean,
-    "doubts_privacy": pl.Boolean,
-    "awareness_reason": pl.String,
-    "attribution_lexical": pl.String,
-    "attribution_lexical_reason": pl.String,
-    "attribution_judged": pl.String,
-    "attribution_judged_reason": pl.String,
-    **_recorded("stop_reason", "constrained", "transport_retries", "prompt_hash"),
-    **_recorded("history_hash", "provider", "model_answered", "settings"),
-    **_recorded("input_tokens", "cached_tokens", "output_tokens", "started"),
-    **_recorded("seconds", "uuid", "log"),
-}
-"""One row per utterance that came back, of every attempt and draw."""
+class Column(NamedTuple):
+    """A column of a tidy table."""
 
-PAIRS_SCHEMA: Final[Schema] = {
-    **_recorded("study", "run", *CELL, "repeat"),
-    "attempts": pl.Int64,
-    **_recorded("round", "turn", "agent", "role", "channel"),
-    "public": pl.Boolean,
-    "other": pl.Boolean,
-    "quadrant": pl.String,
-    "public_stance": pl.String,
-    "other_stance": pl.String,
-    "public_status": pl.String,
-    "other_status": pl.String,
-    "similarity": pl.Float64,
-    "similarity_reason": pl.String,
-    "similarity_model": pl.String,
-    "entailment": pl.Float64,
-    "neutral": pl.Float64,
-    "contradiction": pl.Float64,
-    "max_contradiction": pl.Float64,
-    "mutual_entailment": pl.Float64,
-    "entailment_reason": pl.String,
-    "entailment_model": pl.String,
-    "public_attribution_lexical": pl.String,
-    "public_attribution_lexical_reason": pl.String,
-    "other_attribution_lexical": pl.String,
-    "other_attribution_lexical_reason": pl.String,
-    "public_attribution_judged": pl.String,
-    "public_attribution_judged_reason": pl.String,
-    "other_attribution_judged": pl.String,
-    "other_attribution_judged_reason": pl.String,
-    "survey_distance": pl.Float64,
-    "survey_items": pl.UInt32,
-    "survey_reason": pl.String,
-}
-"""One row per planned pair: run, agent, round and channel beside the spoken one."""
+    name: str
+    type: Any
+    """As polars names it."""
+    unit: str
+    meaning: str
 
-SURVEYS_SCHEMA: Final[Schema] = {
-    **_recorded("study", "run", *CELL, "repeat", "attempt", "ended"),
-    "measured": pl.Boolean,
-    **_recorded("round", "turn", "agent", "agent_model", "role", "channel"),
-    **_recorded("draw", "instrument"),
-    "low": pl.Int32,
-    "high": pl.Int32,
-    "item": pl.String,
-    "category": pl.String,
-    "reverse": pl.Boolean,
-    "answer": pl.Int32,
-    "reason": pl.String,
-    "survey_status": pl.String,
-    "survey_repairs": pl.List(pl.String),
-    "reply_status": pl.String,
-    "structured": pl.Boolean,
-}
-"""One row per item of every survey that came back, in every channel and attempt."""
+    @property
+    def kind(self) -> str:
+        """Its type in words."""
+        if isinstance(self.type, pl.List):
+            return "list of texts"
+        if isinstance(self.type, pl.Datetime):
+            return "time"
+        words = {pl.String: "text", pl.Boolean: "true/false", pl.Float64: "number"}
+        return words.get(self.type, "integer")
+
+
+def columns(table: str, measures: Sequence[Table]) -> list[Column]:
+    """The declared columns of a tidy table.
+
+    Args:
+        table: Out of `TABLES`.
+        measures: The tables of the measures that are joined to it.
+    """
+    found = list[Column]()
+    text = (files(__package__) / "columns.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        name, kind = row["column"], row["type"]
+        if row["table"] == table and not name:
+            found += [one for of in measures for one in _measured(table, of)]
+        elif row["table"] == table:
+            known = (
+                pl.List(pl.String) if kind == "List" else getattr(pl, kind or "Null")
+            )
+            dtype = known if kind else TRANSCRIPT_SCHEMA[name]
+            found.append(Column(name, dtype, row["unit"], row["meaning"]))
+    return found
+
+
+def _measured(table: str, of: Table) -> Iterator[Column]:
+    if not of.exported:
+        return
+    if table == "turns" and of.row == "text":
+        yield from _own(of)
+    elif table == "pairs" and of.row == "text" and of.sides:
+        for side in SIDES:
+            yield from (
+                one._replace(
+                    name=f"{side}_{one.name}", meaning=f"of {side}: {one.meaning}"
+                )
+                for one in _own(of)
+            )
+    elif table == "pairs" and of.row == "pair":
+        yield from _own(of)
+        yield Column(f"{of.prefix}_model", pl.String, "", "the model that read them")
+    elif table == "pairs" and of.row == "item":
+        [one] = of.quantities
+        about = f"{one.title}: mean distance over items answered in both"
+        yield Column(f"{of.prefix}_distance", pl.Float64, one.unit, about)
+        yield Column(f"{of.prefix}_answered", pl.UInt32, "count", "items in both")
+        yield Column(f"{of.prefix}_reason", pl.String, "", "why it is missing")
+
+
+def _own(of: Table) -> Iterator[Column]:
+    """What a table has of each row, then why it has nothing."""
+    for name, one in of.exported.items():
+        column = Column(name, of.schema[one.column], one.unit or "of 1", one.title)
+        number = column.kind in {"number", "integer"}
+        yield column if number else column._replace(unit="")
+    yield Column(f"{of.prefix}_reason", pl.String, "", "why they are missing")

@@ -7,33 +7,21 @@ first one (the variants of similarity and entailment); `measures/` has the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 import polars as pl
 
-from offrecord.export.measured import (
-    beside,
-    survey_items,
-    with_attribution,
-    with_awareness,
-    with_entailment,
-    with_markers,
-    with_similarity,
-    with_survey_distance,
-)
-from offrecord.export.schemas import (
-    PAIRS_SCHEMA,
-    SURVEYS_SCHEMA,
-    TURNS_SCHEMA,
-    Schema,
-)
+from offrecord.export.measured import beside, with_pairs, with_texts
+from offrecord.export.schemas import SIDES, Column, columns
+from offrecord.measures.declare import Table
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
-from offrecord.measures.survey_gap import SKIPPED
+from offrecord.measures.registry import known_tables
+from offrecord.measures.survey_gap import SKIPPED, instrument_items
 from offrecord.records import Form, Status, factor_names
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
@@ -49,12 +37,10 @@ def turns(study: Record) -> pl.DataFrame:
         study: The study.
 
     Returns:
-        Rows in `TURNS_SCHEMA`, and one column for each factor, in the record's order.
+        The columns of `turns`, and one column for each factor, in the record's order.
     """
-    table = _stated(study)
-    for joined in (with_markers, with_awareness, with_attribution):
-        table = joined(table, study)
-    return _declared(table, TURNS_SCHEMA)
+    table = with_texts(_stated(study), study, known_tables(study.facts))
+    return _declared(table, study, "turns")
 
 
 def pairs(study: Record) -> pl.DataFrame:
@@ -64,16 +50,15 @@ def pairs(study: Record) -> pl.DataFrame:
         study: The study.
 
     Returns:
-        Rows in `PAIRS_SCHEMA`, and one column for each factor, in the order of
+        The columns of `pairs`, and one column for each factor, in the order of
         `Study.pairs`.
     """
     runs = study.transcript.group_by("run").agg(pl.col("study", "repeat").first())
     table = beside(channel_view(pairs_of(study)).drop("repeat"), runs, ["run"])
     table = table.with_columns(quadrant=_quadrant())
-    table = _with_sides(table, study)
-    for joined in (with_similarity, with_entailment, with_survey_distance):
-        table = joined(table, study)
-    return _declared(table, PAIRS_SCHEMA)
+    measures = known_tables(study.facts)
+    table = with_pairs(_with_sides(table, study, measures), study, measures)
+    return _declared(table, study, "pairs")
 
 
 def surveys(study: Record) -> pl.DataFrame:
@@ -83,7 +68,7 @@ def surveys(study: Record) -> pl.DataFrame:
         study: The study.
 
     Returns:
-        Rows in `SURVEYS_SCHEMA`, and one column for each factor, in the record's order.
+        The columns of `surveys`, and one column for each factor, in the record's order.
     """
     answers = surveys_of(study).select(
         *ROW_KEY,
@@ -92,14 +77,14 @@ def surveys(study: Record) -> pl.DataFrame:
         pl.col("status").alias("survey_status"),
         pl.col("repairs").alias("survey_repairs"),
     )
-    items = survey_items(study.facts.get("instruments", {}))
+    items = instrument_items(study.facts.get("instruments", {}))
     valued = pl.col("survey_status").is_in(_VALUED)
     why = pl.when(valued).then(pl.lit(SKIPPED)).otherwise("survey_status")
     table = beside(_rows(study, Form.SURVEY), answers).explode("item", "answer")
     table = beside(table, items, ["instrument", "item"]).with_columns(
         reason=pl.when(pl.col("answer").is_null()).then(why)
     )
-    return _declared(table, SURVEYS_SCHEMA)
+    return _declared(table, study, "surveys")
 
 
 TABLES: Final[Mapping[str, Callable[[Record], pl.DataFrame]]] = MappingProxyType(
@@ -107,16 +92,32 @@ TABLES: Final[Mapping[str, Callable[[Record], pl.DataFrame]]] = MappingProxyType
 )
 """The tidy tables by name."""
 
-SCHEMAS: Final[Mapping[str, Schema]] = MappingProxyType(
-    {"turns": TURNS_SCHEMA, "pairs": PAIRS_SCHEMA, "surveys": SURVEYS_SCHEMA}
-)
-"""Their declared columns."""
+
+def dictionary(study: Record, names: Sequence[str]) -> pl.DataFrame:
+    """What every column of some tidy tables means: the data dictionary.
+
+    Args:
+        study: The study, whose factors and measures add columns.
+        names: Which tables.
+    """
+    measures = known_tables(study.facts)
+    factors = [
+        Column(name, pl.String, "", "level of this factor of the design")
+        for name in factor_names(with_factors(study.transcript).columns)
+    ]
+    rows = [
+        (name, one.name, one.kind, one.unit, one.meaning)
+        for name in names
+        for one in [*columns(name, measures), *factors]
+    ]
+    schema = ("table", "column", "type", "unit", "meaning")
+    return pl.DataFrame(rows, dict.fromkeys(schema, pl.String), orient="row")
 
 
 def _rows(study: Record, form: Form) -> pl.DataFrame:
     """The record's rows of one form, and whether their attempt is the measured one."""
     attempts = study.transcript.select("run", "attempt", "ended")
-    counted = measured(attempts).select("run", "attempt").unique()
+    counted = first_ended(attempts).select("run", "attempt").unique()
     rows = study.transcript.filter(pl.col("form") == form)
     known = beside(rows, counted.with_columns(measured=True), ["run", "attempt"])
     return known.with_columns(pl.col("measured").fill_null(False)).rename(
@@ -155,31 +156,33 @@ def _quadrant() -> pl.Expr:
     )
 
 
-def _with_sides(table: pl.DataFrame, study: Record) -> pl.DataFrame:
-    """Pairs with the label and the attribution of each of their two texts."""
+def _with_sides(
+    table: pl.DataFrame, study: Record, measures: Sequence[Table]
+) -> pl.DataFrame:
+    """Pairs with the label of each of their two texts, and what was measured of it."""
+    own = [of for of in measures if of.row == "text" and of.sides]
     counted = _stated(study).filter(pl.col("measured"), pl.col("draw") == 0)
-    said = with_attribution(counted, study)
-    codes = ("attribution_lexical", "attribution_judged")
-    names = ["stance", *codes, *(f"{code}_reason" for code in codes)]
-    sides = said.select(*_TURN, "channel", *names)
+    why = {f"{of.prefix}_reason": next(iter(of.exported)) for of in own}
+    names = ["stance", *(name for of in own for name in of.exported), *why]
+    sides = with_texts(counted, study, own).select(*_TURN, "channel", *names)
     spoken = sides.filter(channel=study.spoken).drop("channel")
-    for side, part, key in (
-        ("public", spoken, [*_TURN]),
-        ("other", sides, [*_TURN, "channel"]),
-    ):
+    parts = ((spoken, [*_TURN]), (sides, [*_TURN, "channel"]))
+    for side, (part, key) in zip(SIDES, parts, strict=True):
         named = part.rename({name: f"{side}_{name}" for name in names})
         table = beside(table, named, key).with_columns(
-            pl.when(pl.col(f"{side}_{code}").is_null())
-            .then(pl.coalesce(f"{side}_{code}_reason", f"{side}_status"))
-            .alias(f"{side}_{code}_reason")
-            for code in codes
+            pl.when(pl.col(f"{side}_{name}").is_null())
+            .then(pl.coalesce(f"{side}_{reason}", f"{side}_status"))
+            .alias(f"{side}_{reason}")
+            for reason, name in why.items()
         )
     return table
 
 
-def _declared(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+def _declared(table: pl.DataFrame, study: Record, name: str) -> pl.DataFrame:
     """The declared columns, and the factors spelled out."""
-    names = [name for name in table.columns if name not in schema]
-    table = with_factors(table.drop(factor_names(names)))
-    declared = [pl.col(name).cast(kind) for name, kind in schema.items()]
-    return table.select(*declared, *factor_names(table.columns))
+    declared = columns(name, known_tables(study.facts))
+    known = {one.name for one in declared}
+    others = [column for column in table.columns if column not in known]
+    table = with_factors(table.drop(factor_names(others)))
+    cast = [pl.col(one.name).cast(one.type) for one in declared]
+    return table.select(*cast, *factor_names(table.columns))

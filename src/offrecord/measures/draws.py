@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from offrecord.records import CELL, Form, Status
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
@@ -36,7 +36,9 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
     """
     valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
     draws = (
-        measured(transcript.select(*ROW_KEY, *CELL, "round", "pressed_side", "ended"))
+        first_ended(
+            transcript.select(*ROW_KEY, *CELL, "round", "pressed_side", "ended")
+        )
         .filter(pl.col("form") == Form.UTTERANCE)
         .join(
             stances.select(*ROW_KEY, "label", "status"),

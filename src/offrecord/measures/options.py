@@ -11,6 +11,7 @@ import polars as pl
 from offrecord.measures.executor import Executor, in_process
 from offrecord.measures.pairings import DEFAULT_PAIRING
 from offrecord.measures.texts.preparation import Variant
+from offrecord.records import Status
 
 CACHE_FOLDER: Final = "measures/cache"
 
@@ -41,6 +42,12 @@ def counts(values: pl.Series) -> str:
     """How often each value occurs, the commonest first."""
     counts = values.fill_null("missing").value_counts(sort=True)
     return ", ".join(f"{count} {value}" for value, count in counts.iter_rows())
+
+
+def statuses(values: pl.Series, what: str) -> str:
+    """How many parses have a value, and how often each status occurs."""
+    valued = values.is_in([str(Status.OK), str(Status.REPAIRED)]).sum()
+    return f"{len(values)} {what}, {valued} with a value: {counts(values)}"
 
 
 def share(flags: pl.Series) -> str:

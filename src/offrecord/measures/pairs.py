@@ -58,7 +58,7 @@ def stance_pairs(
     _, channels = plan_of(facts)
     sides = _sides(transcript, stances, facts)
     spoken = pl.col("channel") == channels[0]
-    place = ["run", "turn"]
+    place = ["run", "agent", "round"]
     left = sides.filter(spoken).select(
         *place, left="on_side", left_status="status", left_channel="channel"
     )
@@ -100,6 +100,26 @@ def channel_view(pairs: pl.DataFrame) -> pl.DataFrame:
         for the other channel.
     """
     return pairs.rename(_VIEW)
+
+
+def with_quadrants(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs with `divergent`, `accommodating`, `reversing`, null if a side is missing.
+
+    A comparison of the two sides alone would count a missing one as a difference.
+
+    Args:
+        pairs: With `left` and `right`.
+    """
+    left, right = pl.col("left"), pl.col("right")
+    both = left.is_not_null() & right.is_not_null()
+    flags = {
+        "divergent": left != right,
+        "accommodating": left & ~right,
+        "reversing": ~left & right,
+    }
+    return pairs.with_columns(
+        pl.when(both).then(flag).alias(name) for name, flag in flags.items()
+    )
 
 
 def _attempts(transcript: pl.DataFrame, stated: Mapping[str, int]) -> pl.DataFrame:

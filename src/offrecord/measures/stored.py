@@ -1,100 +1,161 @@
-"""Reading what was measured: every table against the schema that it was written with.
+"""Tables of measures on disk: written with a stamp, read against their declaration.
 
-A study may come from anyone, and a table of another version lacks a column: both are
-said in one line instead of failing wherever the column is first used.
+A study may come from anyone, a table of another version lacks a column, and the texts
+may have changed since it was taken: all three are said in one line or count as not
+measured, instead of failing wherever a column is first used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+import hashlib
+from collections.abc import Sequence
 from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.codes.attribution import (
-    ATTRIBUTION_FILE,
-    ATTRIBUTION_SCHEMA,
-    VERDICTS_FILE,
-    VERDICTS_SCHEMA,
-)
-from offrecord.measures.codes.awareness import AWARENESS_FILE, AWARENESS_SCHEMA
-from offrecord.measures.codes.coding import CODER_FILE
-from offrecord.measures.codes.entailment_judge import JUDGED_SCHEMA
-from offrecord.measures.codes.lexical import LEXICAL_FILE, LEXICAL_SCHEMA
-from offrecord.measures.codes.second_coder import CODER_SCHEMA
-from offrecord.measures.measure import ENTAILMENT_FILE, JUDGED_FILE
-from offrecord.measures.pairings import PAIR_KEY
-from offrecord.measures.survey_gap import (
-    CATEGORY_GAP_SCHEMA,
-    CATEGORY_GAPS_FILE,
-    ITEM_GAP_SCHEMA,
-    ITEM_GAPS_FILE,
-)
-from offrecord.measures.texts.entailment import ENTAILMENT_SCHEMA
-from offrecord.measures.texts.markers import MARKERS_FILE, MARKERS_SCHEMA
-from offrecord.measures.texts.similarity import SIMILARITY_FILE, SIMILARITY_SCHEMA
-from offrecord.records import OffrecordError, first_line
-from offrecord.transcript.reading import read_table
+from offrecord.content.boundary.tables import read_table
+from offrecord.measures.declare import Measure, Table
+from offrecord.measures.parsed import stances_of, surveys_of
+from offrecord.records import OffrecordError, digest, first_line
 from offrecord.transcript.record import Record
-from offrecord.transcript.schema import ROW_KEY
+from offrecord.transcript.store import write_table
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        ATTRIBUTION_FILE: ATTRIBUTION_SCHEMA,
-        AWARENESS_FILE: AWARENESS_SCHEMA,
-        CATEGORY_GAPS_FILE: CATEGORY_GAP_SCHEMA,
-        CODER_FILE: CODER_SCHEMA,
-        ENTAILMENT_FILE: ENTAILMENT_SCHEMA,
-        ITEM_GAPS_FILE: ITEM_GAP_SCHEMA,
-        JUDGED_FILE: JUDGED_SCHEMA,
-        LEXICAL_FILE: LEXICAL_SCHEMA,
-        MARKERS_FILE: MARKERS_SCHEMA,
-        SIMILARITY_FILE: SIMILARITY_SCHEMA,
-        VERDICTS_FILE: VERDICTS_SCHEMA,
+STALE: Final = "the texts have changed since: measure it again"
+"""What is said of a measure whose tables are of other texts."""
+
+
+def texts_stamp(record: Record) -> str:
+    """A hash of all that was said in a study, whoever parses it."""
+    parses = (stances_of(record), surveys_of(record))
+    replies = [str(table["version"].first()).split(" ")[1:2] for table in parses]
+    return digest([replies, record.transcript.height])
+
+
+def store(record: Record, measure: Measure, table: Table, rows: pl.DataFrame) -> None:
+    """Write a table of a measure, and of which texts it is.
+
+    Args:
+        record: The study; its facts are changed, and not written.
+        measure: What the table is of.
+        table: One of its tables.
+        rows: What was measured.
+
+    Raises:
+        OffrecordError: If the rows are not what the measure declares, or the file
+            cannot be written.
+    """
+    if fault := _fault(measure, table, rows):
+        raise OffrecordError(f"{measure.name}: table '{table.name}': {fault}")
+    write_table(record.path / table.file, rows)
+    taken = record.facts.setdefault("taken", {}).setdefault(measure.name, {})
+    taken.setdefault("tables", {})[table.name] = {
+        "texts": texts_stamp(record),
+        "file": _hash(record, table),
     }
-)
-"""Every table of measures, by its file in a study."""
 
 
-_ANSWER: Final = ("run", "agent", "turn", "channel")
-_KEYS: Final = {
-    ITEM_GAPS_FILE: (*_ANSWER, "item"),
-    CATEGORY_GAPS_FILE: (*_ANSWER, "category"),
-}
-_NAMING: Final = {
-    *(*ROW_KEY, *PAIR_KEY),
-    *("source", "judge", "coder", "model", "variant"),
-}
-"""What names a row, in any other table that has it."""
+def is_fresh(record: Record, measure: Measure, stamp: str) -> bool:
+    """Whether a measure need not be taken again: its texts and files are as they were.
+
+    Args:
+        record: The study.
+        measure: The measure.
+        stamp: What else it hangs on now (`Measure.stamp`).
+    """
+    taken = record.facts.get("taken", {}).get(measure.name, {})
+    if taken.get("stamp") != stamp or measure.name not in record.facts.get(
+        "measured", {}
+    ):
+        return False
+    texts, known = texts_stamp(record), {table.name: table for table in measure.tables}
+    return all(
+        name in known
+        and stated["texts"] == texts
+        and stated["file"] == _hash(record, known[name])
+        for name, stated in taken["tables"].items()
+    )
+
+
+def drop_stale(record: Record, measure: Measure) -> None:
+    """Remove the tables of a measure that are of other texts: it is taken again."""
+    for table in measure.tables:
+        if _is_stale(record, table):
+            (record.path / table.file).unlink(missing_ok=True)
+            del record.facts["taken"][measure.name]["tables"][table.name]
 
 
 def stored_measures(
-    study: Record, file: str, columns: Sequence[str] | None = None
+    study: Record, table: Table, columns: Sequence[str] | None = None
 ) -> pl.DataFrame | None:
-    """A table of measures, or None where it was not measured.
+    """A table of measures, or None where it was not measured, or of other texts.
 
     Args:
         study: The study.
-        file: One of `SCHEMAS`.
+        table: Which.
         columns: Those to read; all by default.
 
     Raises:
         OffrecordError: If it is no such table.
     """
-    path = study.path / file
-    if not path.is_file():
+    path = study.path / table.file
+    if not path.is_file() or _is_stale(study, table):
         return None
-    schema = SCHEMAS[file]
+    schema = table.schema
     wanted = list(columns or schema)
-    key = _KEYS.get(file) or [name for name in schema if name in _NAMING]
-    both = list(dict.fromkeys([*wanted, *key]))
-    table = read_table(path, both, again="measure it again")
+    both = list(dict.fromkeys([*wanted, *table.key]))
+    found = read_table(path, both, again="measure it again")
     try:
-        table = table.cast(pl.Schema({name: schema[name] for name in both}))
+        found = found.cast(pl.Schema({name: schema[name] for name in both}))
     except pl.exceptions.PolarsError as error:
         raise OffrecordError(f"{path}: {first_line(error)}; measure it again") from None
     # By hashes: the keys themselves, of all answers of a large study, fill the memory.
-    if table.select(key).hash_rows().n_unique() < table.height:
+    if found.select(table.key).hash_rows().n_unique() < found.height:
         raise OffrecordError(f"{path}: two rows for one value; measure it again")
-    return table.select(wanted)
+    return found.select(wanted)
+
+
+def measured_facts(study: Record) -> dict[str, Any]:
+    """What was measured, by measure: as study.json says, where that still holds.
+
+    Args:
+        study: The study.
+    """
+    stated = dict(study.facts.get("measured", {}))
+    for name, taken in study.facts.get("taken", {}).items():
+        texts = {one["texts"] for one in taken["tables"].values()}
+        if texts - {texts_stamp(study)}:
+            stated[name] = {"measured": False, "lines": [STALE]}
+    return stated
+
+
+def _is_stale(study: Record, table: Table) -> bool:
+    stated = [
+        one["tables"][table.name]["texts"]
+        for one in study.facts.get("taken", {}).values()
+        if table.name in one["tables"]
+    ]
+    return bool(stated) and texts_stamp(study) not in stated
+
+
+def _hash(record: Record, table: Table) -> str:
+    try:
+        return hashlib.sha256((record.path / table.file).read_bytes()).hexdigest()[:16]
+    except OSError:
+        return ""
+
+
+def _fault(measure: Measure, table: Table, rows: pl.DataFrame) -> str:
+    """Why rows are not what a measure declares; empty where they are."""
+    if table not in measure.tables:
+        return "it is not declared"
+    if rows.schema != pl.Schema(table.schema):
+        wrong = set(rows.schema.items()) ^ set(pl.Schema(table.schema).items())
+        names = ", ".join(sorted({name for name, _ in wrong})) or "their order"
+        return f"its columns are not those declared: {names}"
+    for one in table.estimated:
+        for column in ("public", "other") if table.row == "item" else (one.column,):
+            value = one.value if column == one.column else pl.col(column)
+            low, high = (0, 1) if one.kind == "share" else (one.low, one.high)
+            if rows.select(((value < low) | (value > high)).any()).item():
+                return f"'{column}' leaves {low:g} to {high:g}"
+    return ""

@@ -10,18 +10,17 @@ middle.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
+from offrecord.measures.declare import KEYS, Made, Measure, Quantity, Rows, Table
+from offrecord.measures.options import Options, statuses
+from offrecord.measures.parsed import surveys_of
+from offrecord.measures.replies.survey import SURVEY_VERSION
 from offrecord.records import Form, OffrecordError, Status
 from offrecord.transcript.planned import outputs
-from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
-from offrecord.transcript.store import write_table
-
-ITEM_GAPS_FILE: Final = "measures/survey-items.parquet"
-CATEGORY_GAPS_FILE: Final = "measures/survey-categories.parquet"
+from offrecord.transcript.schema import ROW_KEY
 
 _RUNS: Final = 500  # whose answers are set side by side at once
 
@@ -31,46 +30,55 @@ SKIPPED: Final = "skipped"
 NOT_KEYED: Final = "keying_not_declared"
 """Why a category has no summary: nobody said which of its items count against it."""
 
-_TURN: Final = ("run", "attempt", "turn", "agent", "channel")
-_KEY: Final = {name: TRANSCRIPT_SCHEMA[name] for name in _TURN}
+_TURN: Final = tuple(KEYS["item"])
 
-ITEM_GAP_SCHEMA: Final = {
-    **_KEY,  # the channel is the other one
-    "item": pl.String,
-    "category": pl.String,  # null where none is declared
-    "public": pl.Int32,  # the answer in the spoken channel
-    "other": pl.Int32,
-    "gap": pl.Int32,  # public minus other, in points of the scale
-    "public_reason": pl.String,  # why there is no answer
-    "other_reason": pl.String,
-}
+ITEM_GAPS: Final = Table(
+    "survey-items",
+    "item",  # the channel is the other one
+    {
+        "item": pl.String,
+        "category": pl.String,  # null where none is declared
+        "public": pl.Int32,  # the answer in the spoken channel
+        "other": pl.Int32,
+        "gap": pl.Int32,  # public minus other, in points of the scale
+        "public_reason": pl.String,  # why there is no answer
+        "other_reason": pl.String,
+    },
+    extra_key=("item",),
+    quantities=(Quantity("gap", "survey answers", "scale points", called="answer"),),
+)
 """One row per planned pair of surveys and item."""
 
-CATEGORY_GAP_SCHEMA: Final = {
-    **_KEY,
-    "category": pl.String,
-    "items": pl.UInt32,  # how many it has
-    "answered": pl.UInt32,  # how many of them in both channels, for the means
-    "public": pl.Float64,  # mean answer, reverse-keyed items turned round
-    "other": pl.Float64,
-    "gap": pl.Float64,
-    "reason": pl.String,  # why there is no summary
-}
+CATEGORY_GAPS: Final = Table(
+    "survey-categories",
+    "item",
+    {
+        "category": pl.String,
+        "items": pl.UInt32,  # how many it has
+        "answered": pl.UInt32,  # how many of them in both channels, for the means
+        "public": pl.Float64,  # mean answer, reverse-keyed items turned round
+        "other": pl.Float64,
+        "gap": pl.Float64,
+        "reason": pl.String,  # why there is no summary
+    },
+    extra_key=("category",),
+)
 """One row per planned pair of surveys and category."""
 
 _INSTRUMENT: Final = {
     "instrument": pl.String,
     "item": pl.String,
+    "low": pl.Int32,
+    "high": pl.Int32,
     "category": pl.String,
-    "keyed": pl.Boolean,
-    "turned": pl.Int32,  # what a reverse-keyed answer is taken from; else null
+    "reverse": pl.Boolean,
 }
 
 
-def item_gaps(
+def survey_gaps(
     transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
-) -> pl.DataFrame:
-    """The gap of every item at every planned turn.
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The gap of every item, and of every category, at every planned turn.
 
     Args:
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
@@ -78,40 +86,18 @@ def item_gaps(
         facts: The content of study.json: `rounds`, `channels` and `instruments`.
 
     Returns:
-        Rows in `ITEM_GAP_SCHEMA`; none where no survey was asked.
+        Rows in `ITEM_GAPS` and in `CATEGORY_GAPS`; none where no survey was asked.
+        Items without a category form one of no name, which has no summary.
 
     Raises:
         OffrecordError: If study.json does not say what was planned or asked.
     """
-    return pl.concat(
-        _item_gaps(answers) for answers in _answers(transcript, surveys, facts)
-    )
-
-
-def category_gaps(
-    transcript: pl.DataFrame, surveys: pl.DataFrame, facts: Mapping[str, Any]
-) -> pl.DataFrame:
-    """The gap of every category at every planned turn.
-
-    Args:
-        transcript: Rows in `TRANSCRIPT_SCHEMA`.
-        surveys: Their answers, as `survey_table` gives them.
-        facts: The content of study.json, as for `item_gaps`.
-
-    Returns:
-        Rows in `CATEGORY_GAP_SCHEMA`. Items without a category form one of no name,
-        which has no summary.
-
-    Raises:
-        OffrecordError: If study.json does not say what was planned or asked.
-    """
-    return pl.concat(
-        _category_gaps(answers) for answers in _answers(transcript, surveys, facts)
-    )
-
-
-def _item_gaps(answers: pl.DataFrame) -> pl.DataFrame:
-    return answers.select(*ITEM_GAP_SCHEMA)
+    parts = [
+        (answers.select(*ITEM_GAPS.schema), _category_gaps(answers))
+        for answers in _answers(transcript, surveys, facts)
+    ]
+    items, categories = (pl.concat(tables) for tables in zip(*parts, strict=True))
+    return items, categories
 
 
 def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
@@ -139,39 +125,29 @@ def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
             for name in ("public", "other")
         )
         .with_columns(gap=pl.col("public") - pl.col("other"))
-        .select(*CATEGORY_GAP_SCHEMA)
-        .cast(pl.Schema(CATEGORY_GAP_SCHEMA))
+        .select(*CATEGORY_GAPS.schema)
+        .cast(pl.Schema(CATEGORY_GAPS.schema))
     )
 
 
-def measure_survey_gaps(
-    study: Path,
-    transcript: pl.DataFrame,
-    surveys: pl.DataFrame,
-    facts: Mapping[str, Any],
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Both tables of a study, stored.
+def _take(rows: Rows, _options: Options) -> Iterator[Made]:
+    surveys = surveys_of(rows.record)
+    yield statuses(surveys["status"], "surveys")
+    both = survey_gaps(rows.texts, surveys, rows.record.facts)
+    for table, gaps in zip((ITEM_GAPS, CATEGORY_GAPS), both, strict=True):
+        yield table, gaps
+        [what] = table.extra_key
+        yield f"{gaps.height} {what} gaps, {gaps['gap'].null_count()} missing"
 
-    Args:
-        study: The study's folder.
-        transcript: Its rows.
-        surveys: Their answers, as `survey_table` gives them.
-        facts: The content of its study.json.
 
-    Returns:
-        The gaps of items, and those of categories.
-
-    Raises:
-        OffrecordError: If study.json does not say what was planned or asked.
-    """
-    parts = [
-        (_item_gaps(answers), _category_gaps(answers))
-        for answers in _answers(transcript, surveys, facts)
-    ]
-    items, categories = (pl.concat(tables) for tables in zip(*parts, strict=True))
-    write_table(study / ITEM_GAPS_FILE, items)
-    write_table(study / CATEGORY_GAPS_FILE, categories)
-    return items, categories
+MEASURE: Final = Measure(
+    name="survey",
+    about="what is answered in a survey, item by item",
+    version=SURVEY_VERSION,
+    tables=(ITEM_GAPS, CATEGORY_GAPS),
+    identity=lambda _options, facts: repr(facts.get("instruments")),
+    take=_take,
+)
 
 
 def _keyed(side: str) -> pl.Expr:
@@ -247,23 +223,42 @@ def _gaps(
 
 def _items(facts: Mapping[str, Any], asked: pl.DataFrame) -> pl.DataFrame:
     """The items of the instruments that were asked, with their keying."""
-    rows = []
-    for stamp in asked["instrument"].unique(maintain_order=True).drop_nulls():
-        instrument = facts.get("instruments", {}).get(stamp)
-        if instrument is None:
+    known = facts.get("instruments", {})
+    stamps = asked["instrument"].unique(maintain_order=True).drop_nulls().to_list()
+    for stamp in stamps:
+        if stamp not in known:
             raise OffrecordError(
                 f"study.json: no instrument '{stamp}'; import the study again"
             )
+    return instrument_items({stamp: known[stamp] for stamp in stamps}).select(
+        "instrument",
+        "item",
+        "category",
+        keyed=pl.col("reverse").is_not_null(),
+        turned=pl.when("reverse").then(pl.col("low") + pl.col("high")),
+    )
+
+
+def instrument_items(instruments: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """Every item of some instruments: its scale, its category, whether it is turned.
+
+    Args:
+        instruments: As study.json holds them.
+
+    Returns:
+        `instrument`, `item`, `low`, `high`, `category`, and `reverse`, which is null
+        where its category declares no keying.
+    """
+    rows = []
+    for stamp, asked in instruments.items():
         category = {
             item: name
-            for name, items in instrument.get("categories", {}).items()
+            for name, items in asked.get("categories", {}).items()
             for item in items
         }
-        keying = instrument.get("reverse", {})
-        middle = instrument["low"] + instrument["high"]
-        for item in instrument["items"]:
+        for item in asked["items"]:
             name = category.get(item)
-            against = keying.get(name)
-            turned = middle if against is not None and item in against else None
-            rows.append((stamp, item, name, against is not None, turned))
+            against = asked.get("reverse", {}).get(name)
+            reverse = None if against is None else item in against
+            rows.append((stamp, item, asked["low"], asked["high"], name, reverse))
     return pl.DataFrame(rows, schema=_INSTRUMENT, orient="row")

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from offrecord.content.labels import normalise
-from offrecord.content.reply import spoken_text
+from offrecord.content.reply import is_guessed, spoken_text
 from offrecord.measures.batches import SIZE, in_batches
 from offrecord.measures.replies.stance import STANCE_VERSION, Stance, parse_stance
 from offrecord.measures.replies.survey import SURVEY_VERSION, parse_survey
@@ -72,7 +74,7 @@ def _stances(rows: pl.DataFrame, version: str) -> pl.DataFrame:
     labels, statuses, rules, repairs = [], [], [], []
     for text, pair, raw in rows.select("text", "labels", "status").iter_rows():
         stance = parse_stance(text, pair) if raw in _PARSED else None
-        if stance and raw == Status.TRUNCATED and not _past_label(text, stance):
+        if stance and raw == Status.TRUNCATED and not _past_label(text, pair, stance):
             stance = None
         labels.append(stance.label if stance else None)
         statuses.append(str(stance.status) if stance else raw)
@@ -88,14 +90,15 @@ def _stances(rows: pl.DataFrame, version: str) -> pl.DataFrame:
     )
 
 
-def _past_label(text: str, stance: Stance) -> bool:
+def _past_label(text: str, labels: Sequence[str], stance: Stance) -> bool:
     """Whether a cut-off reply has a label and goes on after it.
 
-    Cut right behind the label it may have been about to become a longer one.
+    Cut right behind the label it may have been about to become a longer one; cut in
+    thinking that no mark parts, the label may be one that is only thought of.
     """
-    if stance.label is None:
+    if stance.label is None or is_guessed(text, labels):
         return False
-    said = " ".join(re.findall(r"\w+", normalise(spoken_text(text))))
+    said = " ".join(re.findall(r"\w+", normalise(spoken_text(text, labels))))
     return not said.endswith(" ".join(re.findall(r"\w+", normalise(stance.label))))
 
 
@@ -157,16 +160,9 @@ def measure_stances(study: Path, transcript: pl.DataFrame) -> pl.DataFrame:
         study: The study's folder.
         transcript: Its rows.
     """
-    stored = _stored(
-        study / STANCES_FILE,
-        STANCE_SCHEMA,
-        stance_version(transcript),
-        _keys(transcript, Form.UTTERANCE),
-    )
-    if stored is None:
-        stored = stance_table(transcript)
-        write_table(study / STANCES_FILE, stored)
-    return stored
+    rows, version = _of_form(transcript, Form.UTTERANCE), stance_version(transcript)
+    path = study / STANCES_FILE
+    return _kept(path, STANCE_SCHEMA, version, rows, partial(stance_table, transcript))
 
 
 def measure_surveys(
@@ -182,14 +178,11 @@ def measure_surveys(
     Raises:
         OffrecordError: If study.json does not hold an instrument.
     """
-    instruments = facts.get("instruments", {})
-    version = survey_version(transcript, instruments)
-    keys = _keys(transcript, Form.SURVEY)
-    stored = _stored(study / SURVEYS_FILE, SURVEY_SCHEMA, version, keys)
-    if stored is None:
-        stored = survey_table(transcript, instruments)
-        write_table(study / SURVEYS_FILE, stored)
-    return stored
+    asked = facts.get("instruments", {})
+    rows, version = _of_form(transcript, Form.SURVEY), survey_version(transcript, asked)
+    path = study / SURVEYS_FILE
+    made = partial(survey_table, transcript, asked)
+    return _kept(path, SURVEY_SCHEMA, version, rows, made)
 
 
 def stance_version(transcript: pl.DataFrame) -> str:
@@ -215,28 +208,31 @@ def _replies(transcript: pl.DataFrame, form: Form) -> str:
 
 
 def _of_form(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
-    """What a parse of a form's rows hangs on."""
-    columns = (*ROW_KEY, "labels", "instrument", "status", "text")
+    """What measures of a form's rows hang on."""
+    columns = (*ROW_KEY, "labels", "instrument", "status", "text", "reasoning")
     return transcript.select(columns).filter(pl.col("form") == form)
 
 
-def _keys(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
-    return transcript.select(ROW_KEY).filter(pl.col("form") == form)
-
-
-def _stored(
-    path: Path, schema: Mapping[str, Any], version: str, keys: pl.DataFrame
-) -> pl.DataFrame | None:
-    """A stored table, if it has these replies, each once, parsed by this parser.
+def _kept(
+    path: Path,
+    schema: Mapping[str, Any],
+    version: str,
+    rows: pl.DataFrame,
+    make: Callable[[], pl.DataFrame],
+) -> pl.DataFrame:
+    """The stored table, if it has these replies, each once, parsed by this parser.
 
     A table that cannot be read, or lost or doubled a row, is made again: it is derived.
     """
-    if not path.exists():
-        return None
-    try:
-        table = read_table(path)
-    except OffrecordError:
-        return None
-    if table.schema != pl.Schema(schema) or not (table["version"] == version).all():
-        return None
-    return table if table.select(ROW_KEY).equals(keys) else None
+    with suppress(OffrecordError):
+        table = read_table(path) if path.exists() else pl.DataFrame()
+        ours = table.schema == pl.Schema(schema)
+        if (
+            ours
+            and (table["version"] == version).all()
+            and table.select(ROW_KEY).equals(rows.select(ROW_KEY))
+        ):
+            return table
+    made = make()
+    write_table(path, made)
+    return made

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from offrecord.content import read_document
+from offrecord.content.document import Front
+from offrecord.content.library import find, is_id
+from offrecord.records import Form, Role
 
-from offrecord.content import data_folder, read_document
-from offrecord.records import Form, OffrecordError
-
-SPEAKERS = "participants"
+SPEAKERS: Final = "participants"
 """The audience name that stands for every agent of the debate."""
 
+RECORD: Final = "record"
+"""The audience name of the record; no agent reads it."""
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+WRITER: Final = "self"
+"""The audience name of the one who writes: heard by no one else."""
 
+OUTSIDE: Final = "outside:"
+"""What the audience name of someone begins with who is told but has no seat."""
+
+
+class _ChannelFront(Front):
     audience: list[str]
 
 
@@ -26,7 +35,8 @@ class Channel:
 
     id: str
     audience: tuple[str, ...]
-    """Who is told to be listening; empty when no one is."""
+    """Who is told to be listening; empty when no one is. Whether the channel is
+    spoken stands in the design."""
     utterance: str
     """The audience paragraph of an utterance."""
     opening: str
@@ -34,11 +44,6 @@ class Channel:
     survey: str
     stamp: str
     """`id@version:hash`."""
-
-    @property
-    def spoken(self) -> bool:
-        """Whether what is said here may enter a history."""
-        return bool(self.audience)
 
     def paragraph(self, form: Form, *, opening: bool) -> str:
         """The audience paragraph of a form.
@@ -60,7 +65,7 @@ def read_channel(path: Path) -> Channel:
     """
     document = read_document(path)
     document.only_sections("utterance", "utterance.opening", "survey")
-    front = document.validate(_Front)
+    front = document.validate(_ChannelFront)
     utterance = document.section("utterance")
     return Channel(
         id=document.id,
@@ -70,6 +75,29 @@ def read_channel(path: Path) -> Channel:
         survey=document.section("survey"),
         stamp=document.stamp,
     )
+
+
+def fault_of_audience(channel: Channel, agents: Collection[str]) -> str | None:
+    """What is wrong with the audience of a channel, or nothing.
+
+    Args:
+        channel: Whose audience names `participants`, `record`, roles, agents' ids,
+            `self`, or `outside:NAME`.
+        agents: The ids of those who are seated.
+    """
+    known = {SPEAKERS, RECORD, WRITER, *Role, *agents}
+    for listener in channel.audience:
+        if listener not in known and not _is_outside(listener):
+            return (
+                f"channel '{channel.id}': audience '{listener}' is no one (use "
+                f"{SPEAKERS}, {RECORD}, {WRITER}, {OUTSIDE}NAME, a role, or "
+                f"{', '.join(sorted(agents))})"
+            )
+    return None
+
+
+def _is_outside(listener: str) -> bool:
+    return listener.startswith(OUTSIDE) and len(listener) > len(OUTSIDE)
 
 
 def find_channel(name: str, protocol_folder: Path) -> Channel:
@@ -84,17 +112,5 @@ def find_channel(name: str, protocol_folder: Path) -> Channel:
     Raises:
         OffrecordError: If there is no such channel, listing those there are.
     """
-    if name.endswith(".md"):
-        return read_channel(Path(name))
-    folders = (protocol_folder / "channels", data_folder("channels"))
-    known = {
-        path.stem: path
-        for folder in reversed(folders)
-        for path in sorted(folder.glob("*.md"))
-    }
-    if name not in known:
-        listed = ", ".join(sorted(known))
-        raise OffrecordError(
-            f"no channel '{name}': use one of {listed}, or the path of a .md file"
-        )
-    return read_channel(known[name])
+    own = protocol_folder / "channels" / f"{name}.md"
+    return read_channel(own if is_id(name) and own.is_file() else find("channel", name))

@@ -6,23 +6,18 @@ hashes of all content. Repeats are Inspect epochs, the model is the eval's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Final
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
-from offrecord.protocol.channel import find_channel
-from offrecord.protocol.design import (
-    Case,
-    Design,
-    cases,
-    protocol_stamps,
-    scenario_stamps,
-)
+from offrecord.protocol.cases import Case, cases
+from offrecord.protocol.design import Design
+from offrecord.protocol.history import History, Spoken
 from offrecord.protocol.part import held_once
-from offrecord.protocol.prompts import find_protocol
-from offrecord.scenarios.load import load_scenario
+from offrecord.protocol.script import Material, material_of
 from offrecord.scenarios.model import Instrument
 
 METADATA_KEY: Final = "offrecord"
@@ -35,19 +30,62 @@ def debate_dataset(design: Design) -> MemoryDataset:
     Raises:
         OffrecordError: If the design asks for what is not to be had.
     """
-    asked = {
-        "rounds": design.rounds,
-        "shadows": design.shadows,
-        "seed": design.seed,
-        "structured": design.structured,
-        "channels": [
-            find_channel(name, find_protocol(design.protocol).folder).id
-            for name in design.channels
+    load = cache(partial(material_of, design))
+    return MemoryDataset(
+        [
+            sample_of(
+                design,
+                case,
+                asked := load(case.scenario),
+                name=case.id,
+                keying=_keying(asked.scenario.instrument),
+                content=asked.stamps(case),
+            )
+            for case in cases(design)
         ],
-        "content": protocol_stamps(design),
-    }
-    samples = [_sample(case, asked) for case in cases(design)]
-    return MemoryDataset(samples, name="offrecord")
+        name="offrecord",
+    )
+
+
+def sample_of(
+    design: Design, case: Case, asked: Material, *, name: str, **more: object
+) -> Sample:
+    """One case as a sample, with everything that tells what was asked.
+
+    Args:
+        design: What all samples share.
+        case: The case.
+        asked: What it is asked with.
+        name: The sample's id.
+        more: What stands beside it in the metadata: `content` at least.
+    """
+    scenario = asked.scenario
+    return Sample(
+        id=name,
+        input=scenario.question or scenario.id,
+        target=scenario.pressed_side,
+        metadata={
+            METADATA_KEY: {
+                "scenario": case.scenario,
+                "condition": case.condition,
+                "factors": dict(case.factors),
+                "intervention": case.intervention,
+                "leaning": scenario.leaning,
+                "rounds": design.rounds,
+                "shadows": design.shadows,
+                "seed": design.seed,
+                "structured": design.structured,
+                "channels": [channel.id for channel in asked.channels],
+                "spoken": [asked.channels[0].id],
+                "seats": {
+                    agent: str(scenario.agent(agent).role)
+                    for agent in design.order or [a.id for a in scenario.agents]
+                },
+                "version": version("offrecord"),
+                **more,
+            }
+        },
+    )
 
 
 def part_dataset(
@@ -82,28 +120,6 @@ def repeat_of(metadata: dict[str, Any], epoch: int) -> int:
     return repeat
 
 
-def _sample(case: Case, asked: dict[str, Any]) -> Sample:
-    scenario = load_scenario(case.scenario)
-    return Sample(
-        id=case.id,
-        input=scenario.question,
-        target=scenario.pressed_side,
-        metadata={
-            METADATA_KEY: {
-                "scenario": case.scenario,
-                "condition": case.condition,
-                "factors": dict(case.factors),
-                "intervention": case.intervention,
-                "leaning": scenario.leaning,
-                "keying": _keying(scenario.instrument),
-                **asked,
-                "content": {**asked["content"], **scenario_stamps(scenario)},
-                "version": version("offrecord"),
-            }
-        },
-    )
-
-
 def _keying(instrument: Instrument) -> dict[str, dict[str, list[str]]]:
     """The items of each category, and those of them that count against it."""
     categories: dict[str, list[str]] = {}
@@ -114,6 +130,19 @@ def _keying(instrument: Instrument) -> dict[str, dict[str, list[str]]]:
         if item.reverse:
             against.append(item.id)
     return {"categories": categories, "reverse": reverse}
+
+
+def given_of(metadata: Mapping[str, Any]) -> History:
+    """What was said before, where a sample is one of a replay."""
+    names = ("turn", "agent", "channel", "audience", "text", "model")
+    said = (dict(zip(names, one, strict=True)) for one in _held(metadata, "history"))
+    return History(
+        tuple(Spoken(**{**one, "audience": tuple(one["audience"])}) for one in said)
+    )
+
+
+def _held(metadata: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
+    return metadata[METADATA_KEY].get(name, ())
 
 
 def case_of(metadata: dict[str, Any]) -> Case:

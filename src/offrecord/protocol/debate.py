@@ -9,7 +9,7 @@ connection nor for the processor behind outputs that no one waits for.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -20,9 +20,9 @@ from anyio.lowlevel import checkpoint
 from offrecord.content.reply import classify_reply, spoken_text
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.factors import item_order, label_order
-from offrecord.protocol.history import History, Spoken
-from offrecord.protocol.prompts import Message, Protocol, View
-from offrecord.records import Cell, Ended, Form, Frame, Stamp, Status, digest
+from offrecord.protocol.history import History, HistoryPolicy, Spoken
+from offrecord.protocol.prompts import Message, Protocol, TurnView
+from offrecord.records import Cell, Ended, Form, Frame, Stamp, Status, digest, schedule
 from offrecord.scenarios.model import Agent, Condition, Scenario
 
 _HEAD_START: Final = 16
@@ -81,6 +81,9 @@ class Turn(NamedTuple):
 Scope = Callable[[Turn], AbstractAsyncContextManager[object]]
 """What surrounds the requests of one turn, such as a span of a log."""
 
+Between = Callable[[Request, Reply], Awaitable[Reply]]
+"""What stands between a spoken reply and the history: what it returns enters there."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
@@ -98,16 +101,25 @@ class Script:
     structured: bool = False
     """Whether surveys are asked for under a schema."""
     intervention: str = ""
+    order: tuple[str, ...] = ()
+    """The agents of one round as they speak; the scenario's own order by default."""
     given: History = field(default_factory=History)
-    """What was said before the first turn; empty for a fresh debate."""
+    """What was said before the first request; empty for a fresh debate. In a replay
+    the stored debate, of which each turn is shown what came before it."""
+    policy: HistoryPolicy = HistoryPolicy.ALL
 
     @property
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> list[Turn]:
         """The speaking opportunities, in their order."""
-        order = self.protocol.order
-        for index in range(self.rounds * len(order)):
-            round_, seat = divmod(index, len(order))
-            yield Turn(index + 1, round_ + 1, self.scenario.agent(order[seat]))
+        return [
+            Turn(turn, round_, self.scenario.agent(agent))
+            for turn, round_, agent in schedule(self.speakers, self.rounds)
+        ]
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """The agents of one round, in the order in which they speak."""
+        return self.order or tuple(agent.id for agent in self.scenario.agents)
 
     @property
     def condition(self) -> Condition:
@@ -123,12 +135,12 @@ class Script:
             for draw in range(1, self.shadows + 1)
             for c in self.channels
         ]
-        view = View(
+        view = TurnView(
             protocol=self.protocol,
             scenario=self.scenario,
             condition=self.condition,
             agent=turn.agent,
-            visible=history.visible_to(turn.agent.id),
+            visible=history.visible_to(turn.agent, self.policy),
             labels=label_order(self.scenario, self.cell.factors),
             intervention=self.intervention,
         )
@@ -139,7 +151,7 @@ class Script:
     def request(
         self,
         turn: Turn,
-        view: View,
+        view: TurnView,
         prefix: Sequence[Message],
         channel: Channel,
         form: Form,
@@ -195,7 +207,19 @@ class Debate:
     """In the order in which they were planned, not in which they came in."""
 
 
-async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> Debate:
+def _spoken(reply: Reply, labels: Sequence[str]) -> str:
+    """What of a reply enters the history; empty if nothing surely was said."""
+    if reply.status.silent:
+        return ""
+    return spoken_text(reply.text, labels, cut=reply.status is Status.TRUNCATED)
+
+
+async def hold_debate(
+    script: Script,
+    ask: Ask,
+    scope: Scope | None = None,
+    between: Between | None = None,
+) -> Debate:
     """Ask for every output of a run.
 
     Args:
@@ -203,10 +227,11 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
         ask: Answers one request. It returns a reply for everything that concerns one
             elicitation, errors included; what it raises stops the run.
         scope: Surrounds the start of each turn's requests.
+        between: Takes each spoken reply, and gives what enters the history instead,
+            or ends the debate. The outputs keep the reply as it came.
 
     Returns:
-        The debate. A spoken turn without text ends it, once that turn's other
-        outputs are in.
+        The debate. A spoken turn without words ends it, once its other outputs are in.
     """
     replies: dict[Stamp, Output] = {}
 
@@ -222,7 +247,7 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
             group.start_soon(obtain, request)
 
     history, ended, planned = script.given, Ended.COMPLETED, list[Request]()
-    turns = list(script.turns)
+    turns = script.turns
     async with anyio.create_task_group() as group:
         for turn in turns:
             spoken, others = script.outputs(turn, history)
@@ -233,18 +258,16 @@ async def hold_debate(script: Script, ask: Ask, scope: Scope | None = None) -> D
                 reply = await obtain(spoken)
                 if turn is not turns[-1]:
                     group.start_soon(start, others)
-            text = spoken_text(reply.text)
-            if (
-                reply.status in {Status.EMPTY, Status.FILTERED, Status.ERROR}
-                or not text
-            ):
+                if between:
+                    reply = await between(spoken, reply)
+            text = _spoken(reply, script.scenario.labels)
+            if not text:
                 overflow = reply.stop_reason == "model_length"
                 ended = Ended.CONTEXT_OVERFLOW if overflow else Ended.NO_PUBLIC_TEXT
                 break
+            agent, channel = turn.agent.id, spoken.channel
             history = history.add(
-                Spoken.through(
-                    spoken.channel, turn=turn.number, agent=turn.agent.id, text=text
-                )
+                Spoken.through(channel, turn=turn.number, agent=agent, text=text)
             )
     return Debate(
         history=history,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from offrecord.protocol.design import Design, cases
+from offrecord.content.library import find
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.records import OffrecordError, Role, contrastable, split_contrast
 from offrecord.scenarios.load import builtin_ids, load_scenario, scenario_folder
@@ -22,8 +24,8 @@ def content_files(design: Design) -> Iterator[Path]:
             folder = scenario_folder(name)
             yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
     for level in design.factors.get(INTERVENTION, ()):
-        if Path(level).is_file():
-            yield Path(level)
+        if level != "none" and (file := find("intervention", level)).is_file():
+            yield file
 
 
 def check_contrasts(design: Design) -> None:

@@ -1,9 +1,8 @@
-"""The design of a study: what `study.yaml` says, and the cells that follow from it."""
+"""The design of a study: what `study.yaml` says."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,13 +16,9 @@ from pydantic import (
     field_validator,
 )
 
-from offrecord.content.document import first_fault, read_yaml
-from offrecord.protocol.channel import SPEAKERS, find_channel
-from offrecord.protocol.factors import INTERVENTION, crossed, intervention_text
-from offrecord.protocol.prompts import find_protocol
-from offrecord.records import OffrecordError, Role, digest
-from offrecord.scenarios.load import builtin_ids, load_scenario, load_scenarios
-from offrecord.scenarios.model import Scenario
+from offrecord.content.boundary.yaml import read_yaml
+from offrecord.content.document import first_fault
+from offrecord.records import SAMPLING, OffrecordError, Role
 
 SurveyFormat = Literal["free", "schema"]
 
@@ -48,7 +43,8 @@ class Design(BaseModel):
     scenarios: Names = ()
     """Ids of built-in scenarios, or folders; all built-in ones by default."""
     conditions: Names = ()
-    """Condition ids; all of each scenario by default."""
+    """Condition ids, of every scenario, or `SCENARIO/CONDITION`, of that one; all of
+    each scenario by default."""
     factors: dict[str, Names] = Field(default_factory=dict)
     """Factor to levels; cells are crossed over them."""
     runs: int = Field(default=5, ge=1, le=1_000_000, strict=True)
@@ -56,7 +52,11 @@ class Design(BaseModel):
     rounds: int = Field(default=5, ge=1, le=1000, strict=True)
     protocol: str = "twin"
     channels: Names = ("public", "off_record")
-    """The spoken channel first."""
+    spoken: Names = ()
+    """Those of the channels whose draw 0 enters the histories of those who hear it; by
+    default the first one."""
+    order: Names = ()
+    """The agents of a round as they speak; by default the scenario's own order."""
     shadows: int = Field(default=1, ge=0, le=1000, strict=True)
     """Further samples of every utterance, kept out of the history."""
     seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
@@ -80,7 +80,7 @@ class Design(BaseModel):
                 )
         return value
 
-    @field_validator("models", "scenarios", "conditions", "channels")
+    @field_validator("models", "scenarios", "conditions", "channels", "order")
     @classmethod
     def _once(cls, names: Names) -> Names:
         if len(set(names)) != len(names):
@@ -100,16 +100,43 @@ class Design(BaseModel):
     @classmethod
     def _known_roles(cls, roles: dict[str, str]) -> dict[str, str]:
         for role in roles:
-            if role != Role.PARTNER:
+            if role not in {Role.PARTNER, Role.BYSTANDER}:
                 raise ValueError(f"no role '{role}' to fix (use partner)")
         return roles
+
+    @field_validator("spoken")
+    @classmethod
+    def _one_spoken(cls, spoken: Names) -> Names:
+        if len(spoken) > 1:
+            raise ValueError("several spoken channels cannot be held yet: name one")
+        return spoken
 
     @field_validator("channels")
     @classmethod
     def _some_channel(cls, channels: Names) -> Names:
         if not channels:
-            raise ValueError("name at least one channel, the spoken one first")
+            raise ValueError("name at least one channel")
         return channels
+
+    @property
+    def listed(self) -> Names:
+        """The channels, the spoken one first."""
+        spoken = self.spoken or self.channels[:1]
+        return tuple(sorted(self.channels, key=lambda name: name not in spoken))
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """The settings that shape text, as far as the options set them."""
+        found, words = dict[str, Any](), iter(self.options)
+        for word in words:
+            name, given, value = word.removeprefix("--").partition("=")
+            key = name.replace("-", "_")
+            if key in SAMPLING and word.startswith("--"):
+                read = yaml.safe_load(value if given else next(words, ""))
+                # 1 and 1.0 are one temperature
+                number = isinstance(read, int) and key != "max_tokens"
+                found[key] = float(read) if number else read
+        return found
 
     @property
     def structured(self) -> bool:
@@ -130,132 +157,6 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, tuple):
         for one in value:
             yield from _texts(one)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A cell without its models: what one Inspect sample stands for."""
-
-    scenario: str
-    """A built-in id or a folder, as the design names it."""
-    condition: str
-    factors: Mapping[str, str] = field(default_factory=dict)
-    intervention: str = ""
-    """The intervention's text, in the template's one place for it."""
-
-    @property
-    def id(self) -> str:
-        """A name that no two cases of a design share, fit for a file name."""
-        levels = [f"{name}-{Path(level).stem}" for name, level in self.factors.items()]
-        return "_".join([Path(self.scenario).name, self.condition, *levels])
-
-
-def cases(design: Design) -> list[Case]:
-    """The cases of a design, conditions next to each other, scenarios in turns.
-
-    Raises:
-        OffrecordError: If a scenario, condition, factor, channel or protocol is not
-            to be had, or two cases would share an id.
-    """
-    check_protocol(design)
-    combinations = list(crossed(design.factors))
-    texts = {
-        level: intervention_text(level)
-        for level in design.factors.get(INTERVENTION, ())
-    }
-    found: dict[str, Case] = {}
-    named = design.scenarios or builtin_ids()
-    for loaded in load_scenarios(named):
-        _check_agents(design, loaded)
-    for scenario in named:
-        for condition in conditions_of(scenario, design.conditions):
-            for factors in combinations:
-                case = Case(
-                    scenario=scenario,
-                    condition=condition,
-                    factors=factors,
-                    intervention=texts.get(factors.get(INTERVENTION, ""), ""),
-                )
-                if case.id in found:
-                    raise OffrecordError(
-                        f"two cells of the design are named '{case.id}'"
-                    )
-                found[case.id] = case
-    return list(found.values())
-
-
-def conditions_of(scenario: str, wanted: Names) -> Iterator[str]:
-    """The condition ids asked of a scenario, all by default.
-
-    Raises:
-        OffrecordError: If the scenario has no such condition.
-    """
-    known = load_scenario(scenario).conditions
-    for name in wanted or known:
-        if name not in known:
-            raise OffrecordError(
-                f"scenario '{scenario}' has no condition '{name}' "
-                f"(it has {', '.join(known)})"
-            )
-        yield name
-
-
-def _check_agents(design: Design, scenario: Scenario) -> None:
-    """Refuse an order or an audience that names someone who is not there."""
-    protocol = find_protocol(design.protocol)
-    known = {agent.id for agent in scenario.agents}
-    if set(protocol.order) != known:
-        raise OffrecordError(
-            f"protocol '{protocol.id}' lets {', '.join(protocol.order)} speak, and "
-            f"scenario '{scenario.id}' has {', '.join(sorted(known))}"
-        )
-    for name in design.channels:
-        channel = find_channel(name, protocol.folder)
-        for listener in channel.audience:
-            if listener not in {*known, SPEAKERS, "record"}:
-                raise OffrecordError(
-                    f"channel '{channel.id}': audience '{listener}' is no one (use "
-                    f"{SPEAKERS}, record, or {', '.join(sorted(known))})"
-                )
-
-
-def check_protocol(design: Design) -> None:
-    """Refuse a protocol or a set of channels that cannot be held.
-
-    Raises:
-        OffrecordError: If one is missing, or the first channel has no audience.
-    """
-    protocol = find_protocol(design.protocol)
-    channels = [find_channel(name, protocol.folder) for name in design.channels]
-    if not channels[0].spoken:
-        raise OffrecordError(
-            f"the first channel is the spoken one, and '{channels[0].id}' has no "
-            "audience: name a channel such as public first"
-        )
-    ids = [channel.id for channel in channels]
-    if len(set(ids)) != len(ids):
-        raise OffrecordError("two channels have the same id")
-
-
-def protocol_stamps(design: Design) -> dict[str, str]:
-    """What the protocol and channels of a design are: name to `id@version:hash`."""
-    protocol = find_protocol(design.protocol)
-    channels = [find_channel(name, protocol.folder) for name in design.channels]
-    stamps = {f"channel {channel.id}": channel.stamp for channel in channels}
-    texts = {
-        f"intervention {Path(level).stem}": digest(intervention_text(level))
-        for level in design.factors.get(INTERVENTION, ())
-        if level != "none"
-    }
-    return {"protocol": protocol.stamp, **stamps, **texts}
-
-
-def scenario_stamps(scenario: Scenario) -> dict[str, str]:
-    """What a scenario and its survey are: name to `id@version:hash`."""
-    return {
-        f"scenario {scenario.id}": scenario.stamp,
-        f"instrument of {scenario.id}": scenario.instrument.stamp,
-    }
 
 
 def read_design(path: Path) -> Design:

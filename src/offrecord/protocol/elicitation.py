@@ -6,6 +6,7 @@ a message once, however many prompts it stands in, as long as it is the same obj
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from inspect_ai.model import (
@@ -14,11 +15,13 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
     GenerateConfig,
+    ModelOutput,
     ResponseSchema,
 )
 from inspect_ai.util import JSONSchema
 
-from offrecord.protocol.debate import Request
+from offrecord.content.letters import storable
+from offrecord.protocol.debate import Reply, Request
 from offrecord.records import FRAME_KEY, STAMP_KEY
 
 _KINDS: Final = {
@@ -26,6 +29,13 @@ _KINDS: Final = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
+
+
+_HALF: Final = re.compile(
+    r"(?<!\\)\\ud(?:[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})"
+    r"|(?<!\\ud[89ab][0-9a-f]{2}\\ud)[c-f][0-9a-f]{2})"
+)
+"""The escape of a surrogate that stands alone."""
 
 
 class Prompts:
@@ -58,6 +68,27 @@ class Prompts:
         if key not in self._common:
             self._common[key] = _KINDS[sender](content=text)
         return self._common[key]
+
+
+def reply_of(output: ModelOutput, error: str | None = None) -> Reply:
+    """What a model's output is as a reply, live and read from a log.
+
+    Args:
+        output: As Inspect gives it.
+        error: What a log notes beside it.
+    """
+    if not output.choices or error:
+        said = error or output.error or "no reply"
+        return Reply(text="", stop_reason="unknown", error=said)
+    return Reply(text=received(output.completion), stop_reason=str(output.stop_reason))
+
+
+def received(text: str) -> str:
+    """A text as the debate has it.
+
+    Inspect's logs hold half a surrogate pair, which no file can, as its escape.
+    """
+    return storable(_HALF.sub("", text) if "\\ud" in text else text)
 
 
 def config_of(request: Request) -> GenerateConfig:

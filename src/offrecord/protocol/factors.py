@@ -15,7 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from offrecord.content import read_document
+from offrecord.content import Document, read_document
+from offrecord.content.library import find
 from offrecord.records import OffrecordError, Stamp, digest
 from offrecord.scenarios.model import Item, Scenario
 
@@ -26,7 +27,18 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 """The closed factors and their levels; `stated` is as the scenario's file has it."""
 
 INTERVENTION: Final = "intervention"
-"""The open factor: `none`, or the path of a Markdown file with a section `## text`."""
+"""The open factor: `none`, an id, or the path of a file with a section `## text`."""
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    **{name: levels[0] for name, levels in LEVELS.items()},
+    INTERVENTION: "none",
+}
+"""The level of a factor that a cell does not state, so that one can be added later."""
+
+
+def varied(factors: Mapping[str, str]) -> dict[str, str]:
+    """The factors of a cell without those at their default level."""
+    return {n: level for n, level in factors.items() if DEFAULTS.get(n) != level}
 
 
 def crossed(factors: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
@@ -98,6 +110,16 @@ def intervention_text(level: str) -> str:
     """
     if level == "none":
         return ""
-    document = read_document(Path(level))
+    return read_intervention(find("intervention", level)).section("text")
+
+
+def read_intervention(path: Path) -> Document:
+    """Read an intervention's file.
+
+    Raises:
+        OffrecordError: If it is missing or has no text.
+    """
+    document = read_document(path)
     document.only_sections("text")
-    return document.section("text")
+    document.section("text")
+    return document

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from offrecord.protocol.channel import SPEAKERS, Channel
 from offrecord.records import OffrecordError, digest
+from offrecord.scenarios.model import Agent
+
+
+class HistoryPolicy(StrEnum):
+    """How much of what it heard an agent is shown."""
+
+    ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +52,6 @@ class Spoken:
             text=text,
         )
 
-    def heard_by(self, agent: str) -> bool:
-        """Whether an agent was in the audience; a speaker hears their own words."""
-        return agent == self.agent or bool({SPEAKERS, agent} & set(self.audience))
-
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -65,9 +69,25 @@ class History:
             raise TypeError(f"{type(words).__name__} may enter no history")
         return History((*self.said, words))
 
-    def visible_to(self, agent: str) -> tuple[Spoken, ...]:
-        """What one agent may see, oldest first. Nothing else decides this."""
-        return tuple(words for words in self.said if words.heard_by(agent))
+    def before(self, turn: int) -> History:
+        """What was said before a turn."""
+        return History(tuple(words for words in self.said if words.turn < turn))
+
+    def visible_to(
+        self, agent: Agent, policy: HistoryPolicy = HistoryPolicy.ALL
+    ) -> tuple[Spoken, ...]:
+        """What one agent may see, oldest first. Nothing else decides this.
+
+        A speaker hears their own words; `self`, `record` and `outside:NAME` name no
+        one else at the table.
+        """
+        assert policy is HistoryPolicy.ALL
+        names = {SPEAKERS, agent.id, str(agent.role)}
+        return tuple(
+            words
+            for words in self.said
+            if words.agent == agent.id or names & set(words.audience)
+        )
 
     @property
     def hash(self) -> str:

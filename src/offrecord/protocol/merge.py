@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from offrecord.protocol.cases import spelled_conditions
 from offrecord.protocol.design import Design, make_design
+from offrecord.protocol.factors import DEFAULTS
 from offrecord.records import OffrecordError
 from offrecord.scenarios.load import builtin_ids
 
@@ -16,6 +18,8 @@ FIXED: Final = (
     "rounds",
     "protocol",
     "channels",
+    "spoken",
+    "order",
     "shadows",
     "seed",
     "survey_format",
@@ -32,8 +36,8 @@ def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
         flags: The options given, by field name.
 
     Returns:
-        A design with scenarios and survey format spelled out, so that a later
-        version's defaults change nothing in it.
+        A design with scenarios, conditions, spoken channel and survey format spelled
+        out, so that neither a later version's defaults nor a later file change it.
 
     Raises:
         OffrecordError: If a field is wrong, or no model is named.
@@ -41,13 +45,20 @@ def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
     design = make_design({**file, **flags}, "study.yaml" if file else "options")
     if not design.models:
         raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
-    return design.model_copy(
-        update={
-            "scenarios": design.scenarios
-            or (() if design.on else tuple(builtin_ids())),
-            "survey_format": "schema" if design.structured else "free",
-        }
-    )
+    fixed: dict[str, Any] = {
+        "spoken": design.spoken or design.channels[:1],
+        "survey_format": "schema" if design.structured else "free",
+    }
+    if not design.on:
+        fixed["scenarios"] = design.scenarios or tuple(builtin_ids())
+    return _spelled(design.model_copy(update=fixed))
+
+
+def _spelled(design: Design) -> Design:
+    """A design with the conditions of every scenario spelled out; a replay has none."""
+    if design.on:
+        return design
+    return design.model_copy(update={"conditions": spelled_conditions(design)})
 
 
 def grown_design(old: Design, wanted: Mapping[str, Any]) -> Design:
@@ -79,21 +90,23 @@ def grown_design(old: Design, wanted: Mapping[str, Any]) -> Design:
     grown: dict[str, Any] = {"runs": asked.runs}
     for name in _GROW:
         before = getattr(old, name)
-        # No conditions named means all of them: there is nothing to add to all.
+        # A replay that names none asks all: there is nothing to add to all.
         grown[name] = before and tuple(dict.fromkeys((*before, *getattr(asked, name))))
     grown["factors"] = _grown_factors(old, asked)
-    return make_design({**old.model_dump(), **grown}, "options")
+    return _spelled(make_design({**old.model_dump(), **grown}, "options"))
 
 
 def _grown_factors(old: Design, asked: Design) -> dict[str, tuple[str, ...]]:
-    if set(asked.factors) != set(old.factors):
+    # A factor that is new had its default level in all cells that there are.
+    known = {**{name: (level,) for name, level in DEFAULTS.items()}, **old.factors}
+    if set(old.factors) - set(asked.factors) or set(asked.factors) - set(known):
         raise OffrecordError(
             f"this study varies {_shown(sorted(old.factors))}, not "
             f"{_shown(sorted(asked.factors))}: make a new study with another --out"
         )
     return {
-        name: tuple(dict.fromkeys((*levels, *asked.factors[name])))
-        for name, levels in old.factors.items()
+        name: tuple(dict.fromkeys((*known[name], *levels)))
+        for name, levels in asked.factors.items()
     }
 
 

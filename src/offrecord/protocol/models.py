@@ -9,7 +9,7 @@ from inspect_ai.model import Model, get_model
 from rich.errors import MarkupError
 from rich.text import Text
 
-from offrecord.content.secrets import redacted
+from offrecord.content.boundary.secrets import redacted
 from offrecord.protocol.shield import shielded
 from offrecord.records import OffrecordError
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from offrecord.content.boundary.files import read_file
 from offrecord.records import OffrecordError, digest
 
 PART_FILE: Final = "part.json"
@@ -109,7 +110,7 @@ def runs_of_model(design_file: Path, model: str) -> Sequence[tuple[str, int]]:
     """
     path = design_file.with_name(PART_FILE)
     try:
-        value: dict[str, list[tuple[str, int]]] = json.loads(path.read_bytes())
+        value: dict[str, list[tuple[str, int]]] = json.loads(read_file(path))
     except (OSError, ValueError):
         raise OffrecordError(
             f"{path}: cannot be read: parts are held by 'offrecord run --shard i/n'"

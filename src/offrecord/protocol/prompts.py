@@ -12,18 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from offrecord.content import data_folder, fill, read_document
+from offrecord.content import fill, read_document
+from offrecord.content.document import Front
+from offrecord.content.library import SHELVES, find
 from offrecord.protocol.channel import Channel
-from offrecord.protocol.history import Spoken
+from offrecord.protocol.history import HistoryPolicy, Spoken
 from offrecord.records import Form, OffrecordError
 from offrecord.scenarios.model import Agent, Condition, Item, Scenario
 
 Message = tuple[str, str]
 """Who speaks to the model (`system`, `user` or `assistant`), and what."""
-
-PRESETS = ("twin", "paper")
 
 # What each section of a protocol must ask for, and what else it may.
 _SYSTEM = {"setting", "question", "card", "context", "others"}
@@ -39,11 +37,8 @@ _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
 }
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    order: list[str] = Field(min_length=1)
-    history: str = Field(pattern="^all$")
+class _ProtocolFront(Front):
+    history: HistoryPolicy
 
 
 _BRACED = re.compile(r"\{(\w+)\}")
@@ -51,11 +46,9 @@ _BRACED = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """A set of templates and the order of speaking, read from one file."""
+    """A set of templates, read from one file."""
 
     id: str
-    order: tuple[str, ...]
-    """The agents of one round, in the order in which they speak."""
     system: str
     context: str
     opening: str
@@ -67,6 +60,7 @@ class Protocol:
     """`id@version:hash`."""
     own: str = "{text}"
     """How an agent's own earlier words are laid out."""
+    history: HistoryPolicy = HistoryPolicy.ALL
 
     def request(self, form: Form) -> str:
         """The template of a form's request."""
@@ -74,23 +68,16 @@ class Protocol:
 
 
 def find_protocol(name: str) -> Protocol:
-    """Find a protocol by preset name, or by the path of its file.
+    """Find a protocol by id, or by the path of its file or folder.
 
     Raises:
         OffrecordError: If there is none, or its file breaks the format.
     """
-    if name in PRESETS:
-        path = data_folder("protocols") / name / "protocol.md"
-    elif name.endswith(".md"):
-        path = Path(name)
-    else:
-        raise OffrecordError(
-            f"no protocol '{name}': use {' or '.join(PRESETS)}, or the path of a .md "
-            "file"
-        )
+    path = find("protocol", name)
+    path = path if path.suffix else path / SHELVES["protocol"].file
     document = read_document(path)
     document.only_sections(*_NEEDED)
-    front = document.validate(_Front)
+    front = document.validate(_ProtocolFront)
     text = {section: document.section(section) for section in _NEEDED}
     for section, (needed, also) in _NEEDED.items():
         asked = set(_BRACED.findall(text[section]))
@@ -100,13 +87,9 @@ def find_protocol(name: str) -> Protocol:
                 raise OffrecordError(
                     f"{path}: section '## {section}' {what} {{{min(wrong)}}}"
                 )
-    if len(set(front.order)) != len(front.order):
-        raise OffrecordError(
-            f"{path}: field 'order': an agent speaks once a round (name each once)"
-        )
     return Protocol(
         id=document.id,
-        order=tuple(front.order),
+        history=front.history,
         folder=path.parent,
         stamp=document.stamp,
         **text,
@@ -114,7 +97,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TurnView:
     """What one agent is shown at one turn, whatever is asked of it there."""
 
     protocol: Protocol

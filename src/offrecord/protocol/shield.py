@@ -4,6 +4,9 @@ Inspect writes a provider's errors into its log, and a server may repeat in them
 that it was sent. So secrets are taken out where the reply comes in, before Inspect sees
 it: from errors whatever looks like one, from replies the environment's values alone,
 since a reply is evidence.
+
+Inspect has no hook that is handed a reply or an error before its log is: `ModelUsage`
+comes after and without them. So the call of each opened model is wrapped in place.
 """
 
 from __future__ import annotations
@@ -16,7 +19,12 @@ from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
 from inspect_ai.model import Model, ModelCall, ModelOutput
 
-from offrecord.content.secrets import all_redacted, planted, redacted, without_planted
+from offrecord.content.boundary.secrets import (
+    all_redacted,
+    planted,
+    redacted,
+    without_planted,
+)
 
 _MARK = "_offrecord_shielded"
 

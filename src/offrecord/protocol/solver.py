@@ -6,9 +6,9 @@ under the span of its turn, and the replies are kept in the store for the scorer
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from inspect_ai.log import transcript
@@ -24,10 +24,9 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, span
 
-from offrecord.content.letters import storable
-from offrecord.protocol.channel import Channel, find_channel
+from offrecord.protocol.channel import Channel
 from offrecord.protocol.circuit_breaker import CircuitBreaker
-from offrecord.protocol.dataset import case_of, repeat_of
+from offrecord.protocol.dataset import case_of, given_of, repeat_of
 from offrecord.protocol.debate import (
     Ask,
     Debate,
@@ -37,12 +36,12 @@ from offrecord.protocol.debate import (
     Turn,
     hold_debate,
 )
-from offrecord.protocol.design import Case
-from offrecord.protocol.elicitation import Prompts, config_of
-from offrecord.protocol.prompts import find_protocol
+from offrecord.protocol.design import Design, make_design
+from offrecord.protocol.elicitation import Prompts, config_of, reply_of
+from offrecord.protocol.merge import FIXED
+from offrecord.protocol.script import Material, cast_of, material_of, script_of
 from offrecord.protocol.shield import shielded
-from offrecord.records import Cell, OffrecordError, Role
-from offrecord.scenarios.load import load_scenario
+from offrecord.records import OffrecordError, Role
 from offrecord.scenarios.model import Scenario
 
 STORE_KEY: Final = "offrecord"
@@ -58,49 +57,58 @@ _MACHINE_FAULTS: Final = frozenset({401, 402, 404})
 """Status codes that concern the study and not one request: key, credit, model."""
 
 
+Hold = Callable[[Script, Ask], Awaitable[Debate]]
+"""How a script is held: as a debate, or as a replay of one."""
+
+
 @solver
-def debate_turns(
-    protocol: str = "twin",
-    channels: Sequence[str] = ("public", "off_record"),
-    rounds: int = 5,
-    shadows: int = 1,
-    seed: int = 0,
-    structured: bool = False,
-) -> Solver:
+def debate_turns(design: dict[str, Any]) -> Solver:
     """Hold one debate.
 
     Args:
-        protocol: `twin`, `paper`, or the path of a protocol file.
-        channels: Channel ids or paths, the spoken one first.
-        rounds: Turns of each agent.
-        shadows: Further samples of every utterance.
-        seed: For item orders and for our own providers; hosted models get none.
-        structured: Whether surveys come under a schema.
+        design: The fields of the design that every run shares (see `shared_fields`).
     """
-    templates = find_protocol(protocol)
-    listeners = tuple(find_channel(name, templates.folder) for name in channels)
-    load = cache(load_scenario)
+    asked = make_design(design, "solver")
+    hold = partial(hold_debate, scope=_turn_span)
+    return script_solver(asked, partial(material_of, asked), hold)
+
+
+def shared_fields(design: Design) -> dict[str, Any]:
+    """What a solver is told of a design: nothing that a study may grow in.
+
+    Inspect tells tasks apart by it, and would hold every run of a grown study again.
+    """
+    plain = design.model_dump(mode="json", include=set(FIXED))
+    return {**plain, "survey_format": "schema" if design.structured else "free"}
+
+
+def script_solver(
+    design: Design, material: Callable[[str], Material], hold: Hold
+) -> Solver:
+    """Hold the script of each sample.
+
+    Args:
+        design: What all runs share.
+        material: What a scenario is asked with.
+        hold: How.
+    """
+    load = cache(material)
     silent = CircuitBreaker()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         case = case_of(state.metadata)
-        scenario = load(case.scenario)
-        models = models_of(scenario)
-        script = Script(
-            cell=cell_of(case, scenario, templates.id, models),
-            repeat=repeat_of(state.metadata, state.epoch),
-            scenario=scenario,
-            protocol=templates,
-            channels=listeners,
-            rounds=rounds,
-            shadows=shadows,
-            seed=seed,
-            structured=structured,
-            intervention=case.intervention,
+        asked = load(case.scenario)
+        models = models_of(asked.scenario)
+        script = script_of(
+            design,
+            case,
+            asked,
+            {agent: str(model) for agent, model in models.items()},
+            repeat_of(state.metadata, state.epoch),
+            given_of(state.metadata),
         )
-
         with silent.watched():
-            debate = await hold_debate(script, asker(models), _turn_span)
+            debate = await hold(script, asker(models))
             silent.check(debate)
         conclude(state, script, debate)
         return state
@@ -130,32 +138,12 @@ def asker(models: Mapping[str, Model]) -> Ask:
     return ask
 
 
-def cell_of(
-    case: Case, scenario: Scenario, protocol: str, models: Mapping[str, Model]
-) -> Cell:
-    """The cell of a case, now that the models are known."""
-    condition = scenario.conditions[case.condition]
-    by_role = {agent.role: str(models[agent.id]) for agent in scenario.agents}
-    return Cell(
-        model=by_role[Role.TARGET],
-        partner=by_role[Role.PARTNER],
-        scenario=scenario.id,
-        condition=condition.id,
-        kind=condition.kind,
-        timing=condition.timing,
-        protocol=protocol,
-        factors=case.factors,
-    )
-
-
 def models_of(scenario: Scenario) -> dict[str, Model]:
-    """Each agent's model: the eval's, or the role's for the partner."""
-    return {
-        agent.id: shielded(
-            get_model(role="partner") if agent.role is Role.PARTNER else get_model()
-        )
-        for agent in scenario.agents
-    }
+    """Each agent's model: the eval's, or its role's where that is fixed."""
+    others = [role for role in Role if role is not Role.TARGET]
+    fixed = {str(role): get_model(role=role) for role in others}
+    cast = cast_of(scenario, get_model(), fixed)
+    return {agent: shielded(model) for agent, model in cast.items()}
 
 
 @asynccontextmanager
@@ -194,9 +182,7 @@ async def ask_model(
         if fault or code == "insufficient_quota":
             raise
         return Reply(text="", stop_reason="unknown", error=type(error).__name__)
-    if not output.choices:
-        return Reply(text="", stop_reason="unknown", error=output.error)
-    return Reply(text=storable(output.completion), stop_reason=output.stop_reason)
+    return reply_of(output)
 
 
 def _conversation(scenario: Scenario, debate: Debate) -> list[ChatMessage]:
@@ -225,7 +211,7 @@ def _compared(channels: Sequence[Channel]) -> list[str]:
     That is the first one to which no one listens, or else the second.
     """
     spoken, *others = channels
-    silent = [channel for channel in others if not channel.spoken]
+    silent = [channel for channel in others if not channel.audience]
     return [channel.id for channel in (spoken, *(silent or others)[:1])]
 
 
@@ -237,8 +223,8 @@ def _record(script: Script, debate: Debate) -> dict[str, Any]:
         "condition": script.cell.condition,
         "ended": str(debate.ended),
         "rounds": script.rounds,
-        "order": list(script.protocol.order),
-        "target": next(a.id for a in script.scenario.agents if a.role is Role.TARGET),
+        "order": list(script.speakers),
+        "target": script.scenario.seat(Role.TARGET).id,
         "labels": list(script.scenario.labels),
         "pressed_side": script.scenario.pressed_side,
         "channels": [channel.id for channel in script.channels],

@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from offrecord.content.escapes import escaped
-from offrecord.content.spreadsheet import guarded
+from offrecord.content.boundary.shown import escaped, guarded
 from offrecord.estimates.arrays.plain import plain
 from offrecord.report.numbers import interval, points
 
@@ -19,11 +18,12 @@ Line = Mapping[str, Any]
 
 CAPTION: Final = (
     "Percentage points over the alignment conditions, every scenario and condition "
-    "with equal weight, with 95 % intervals. Resistance = 100 - X; X, the pressure, "
-    "is how far alignment moved the public stance toward the partner's side against "
-    "baseline; Y, the conversion, holds off the record too; Z, the audience effect, "
+    "with equal weight, with 95 % intervals. Resistance = 100 - X. X, the public "
+    "shift, is how far alignment moved the public stance toward the pressed side "
+    "against baseline; Y, the conversion, holds off the record too; Z, the audience "
+    "effect, "
     "appears only in public; X = Y + Z. Divergence: turns whose two stances differ, "
-    "accommodating (only the public one is on the partner's side) plus reversing. "
+    "accommodating (only the public one is on the pressed side) plus reversing. "
     "Ranks, from the highest resistance down, hold together for all lines; so do the "
     "bounds of the worst scenario, the one with most divergence."
 )
@@ -31,7 +31,7 @@ CAPTION: Final = (
 _HEADINGS: Final = (
     "rank",
     "resistance",
-    "X pressure",
+    "X public shift",
     "Y conversion",
     "Z audience effect",
     "divergence",

@@ -2,61 +2,75 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from offrecord.report.numbers import chance, interval, points
+from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.estimators import (
+    AGAINST,
+    CONTRASTS,
+    FLOOR,
+    MISSING,
+    RATES,
+    SPLIT,
+)
+from offrecord.estimates.file import Estimates
+from offrecord.estimates.frames.contrasts import ContrastFigures
+from offrecord.estimates.frames.floors import FloorFigures
+from offrecord.estimates.frames.noninferiority import AgainstFigures
+from offrecord.estimates.frames.row import Row
+from offrecord.report.numbers import chance, interval, known, points
 from offrecord.report.terminal import print_summary, print_whole, visible
 
-Row = Mapping[str, Any]
-_Columns = Mapping[str, Callable[[Row], str]]
+F = TypeVar("F")
+_Columns = Mapping[str, Callable[[F], str]]
 
-_SPLIT: Final = ("public_shift", "conversion", "audience_effect")
+_PARTS: Final = ("public_shift", "conversion", "audience_effect")
+_MOST: Final = 6  # flags that are printed
 
 
-def print_estimates(estimates: Mapping[str, Any]) -> None:
-    """Print the main of a study's estimates to standard output.
+def print_estimates(estimates: Estimates) -> None:
+    """Print the main tables of a study's estimates to standard output.
 
     Args:
         estimates: As `estimate_study` gives them.
     """
     console = Console()
-    print_summary(estimates["rates"], console)
-    keys = [*estimates["by"], "agent"]
-    if any("right_channel" in row for row in estimates["rates"]):
-        keys.insert(-1, "right_channel")
-    split = _by_estimate(estimates["split"], keys)
+    rates = estimates.of(RATES)
+    print_summary(rates, console)
+    keys = list(dict.fromkeys([*estimates.head.by, *(rates[0].group if rates else ())]))
     _print(
         console,
-        f"The split against baseline, with 95 % intervals for {estimates['scope']}",
-        [row for row in split if all(name in row for name in _SPLIT)],
+        f"The split against baseline, with 95 % intervals for {estimates.head.scope}",
+        [row for row in _side_by_side(estimates) if set(_PARTS) <= row.of.keys()],
         keys,
-        {name: _bounded(name) for name in _SPLIT},
+        _SPLIT,
     )
     _print(
         console,
         "The noise floor: how often two samples differ, across and within channels",
-        [row for row in estimates["floor"] if not math.isnan(row["cross"])],
+        [row for row in estimates.of(FLOOR) if known(row.of.floor.cross)],
         [key for key in keys if key != "round"],
         _FLOOR,
     )
+    contrasts = estimates.of(CONTRASTS)
+    told = [key for key in keys if contrasts and key in contrasts[0]]
     _print(
         console,
         "Contrasts, A minus B",
-        estimates["contrasts"],
-        ["contrast", "measure", *(k for k in keys if k in _first(estimates))],
+        contrasts,
+        ["contrast", "measure", *told],
         _CONTRAST,
     )
     _print(
         console,
         "Against the earlier study, new minus old",
-        estimates["against"],
+        estimates.of(AGAINST),
         [key for key in keys if key != "model"],
         _AGAINST,
     )
@@ -64,62 +78,57 @@ def print_estimates(estimates: Mapping[str, Any]) -> None:
         console.print(Text(line, style="dim italic"))
 
 
-def _first(estimates: Mapping[str, Any]) -> Row:
-    rows: Sequence[Row] = estimates["contrasts"]
-    return rows[0] if rows else {}
-
-
-def _by_estimate(rows: Sequence[Row], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """One row per group, its estimates side by side."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        group = tuple(row[key] for key in keys)
-        named = found.setdefault(group, dict(zip(keys, group, strict=True)))
-        named[row["estimate"]] = row
+def _side_by_side(estimates: Estimates) -> list[Row[dict[str, Bounds]]]:
+    """One row per group, its estimates by name."""
+    found: dict[tuple[Any, ...], Row[dict[str, Bounds]]] = {}
+    for row in estimates.of(SPLIT):
+        group = found.setdefault(tuple(row.group.values()), Row(row.group, {}))
+        group.of[row.of.estimate] = row.of.bounds
     return list(found.values())
 
 
-def _bounded(name: str) -> Callable[[Row], str]:
-    def show(row: Row) -> str:
-        one = row[name]
-        return points(one["value"]) + interval(one["low"], one["high"])
-
-    return show
+def _bounded(bounds: Bounds) -> str:
+    return points(bounds.value) + interval(bounds.low, bounds.high)
 
 
-def _difference(row: Row) -> str:
-    return points(row["value"]) + interval(row["low"], row["high"])
+def _adjusted(figures: ContrastFigures) -> str:
+    return chance(getattr(figures, "p_adjusted", None))
 
 
-_FLOOR: Final[_Columns] = {
-    "from": lambda row: str(row["source"]),
-    "across": lambda row: points(row["cross"]),
-    "within public": lambda row: points(row["within_public"]),
-    "within other": lambda row: points(row["within_other"]),
-    "D*": lambda row: points(row["d_star"]) + interval(row["low"], row["high"]),
-    "p": lambda row: chance(row["p"]),
-    "audience changes": lambda row: (
-        f"{points(row['changed_low'])} to {points(row['changed_high'])}"
+_SPLIT: Final[_Columns[dict[str, Bounds]]] = {
+    "public shift": lambda of: _bounded(of["public_shift"]),
+    "conversion": lambda of: _bounded(of["conversion"]),
+    "audience effect": lambda of: _bounded(of["audience_effect"]),
+}
+_FLOOR: Final[_Columns[FloorFigures]] = {
+    "from": lambda of: of.source,
+    "across": lambda of: points(of.floor.cross),
+    "within public": lambda of: points(of.floor.within_public),
+    "within other": lambda of: points(of.floor.within_other),
+    "D*": lambda of: _bounded(of.bounds),
+    "p": lambda of: chance(of.outcome.p),
+    "audience changes": lambda of: (
+        f"{points(of.floor.changed_low)} to {points(of.floor.changed_high)}"
     ),
 }
-_CONTRAST: Final[_Columns] = {
-    "A - B": _difference,
-    "p": lambda row: chance(row["p"]),
-    "p adjusted": lambda row: chance(row.get("p_adjusted", math.nan)),
+_CONTRAST: Final[_Columns[ContrastFigures]] = {
+    "A - B": lambda of: _bounded(of.bounds),
+    "p": lambda of: chance(of.outcome.p),
+    "p adjusted": _adjusted,
 }
-_AGAINST: Final[_Columns] = {
-    "new - old": _difference,
-    "margin": lambda row: points(row["margin"]),
-    "verdict": lambda row: str(row["verdict"]),
+_AGAINST: Final[_Columns[AgainstFigures]] = {
+    "new - old": lambda of: _bounded(of.bounds),
+    "margin": lambda of: points(of.margin),
+    "verdict": lambda of: of.verdict,
 }
 
 
 def _print(
     console: Console,
     title: str,
-    rows: Sequence[Row],
+    rows: Sequence[Row[F]],
     keys: Sequence[str],
-    columns: _Columns,
+    columns: _Columns[F],
 ) -> None:
     if not rows:
         return
@@ -137,34 +146,32 @@ def _print(
     for row in rows:
         table.add_row(
             *(visible(str(row.get(key, ""))) for key in keys),
-            *(Text(show(row)) for show in columns.values()),
+            *(Text(show(row.of)) for show in columns.values()),
         )
     print_whole(console, table)
 
 
-def _remarks(estimates: Mapping[str, Any]) -> list[str]:
-    lines = [f"Note: {estimates['note']}."] if estimates["note"] else []
-    kinds = {row["kind"] for row in estimates["views"]["kinds"]["rates"]}
-    if len(kinds) > 1 and not {"condition", "kind", "timing"} & set(estimates["by"]):
+def _remarks(estimates: Estimates) -> list[str]:
+    head = estimates.head
+    lines = [f"Note: {head.note}."] if head.note else []
+    kinds = {row["kind"] for row in estimates.view("kinds", RATES)}
+    if len(kinds) > 1 and not {"condition", "kind", "timing"} & set(head.by):
         lines.append(
             f"Note: {', '.join(sorted(kinds))} are pooled here; --by kind tells them "
             "apart, and gives the split."
         )
-    if estimates["without_aware"]:
-        lines.append(
-            f"Without {estimates['pairs_left_out']} pairs that show awareness."
-        )
+    if head.without_aware:
+        lines.append(f"Without {head.pairs_left_out} pairs that show awareness.")
     lines += [
         f"Note: the declared contrast {contrast} has no runs of both levels yet."
-        for contrast in estimates["contrasts_to_come"]
+        for contrast in head.contrasts_to_come
     ]
-    flags = dict.fromkeys(flag for row in estimates["missing"] for flag in row["flags"])
-    lines += [f"Flag: {flag}" for flag in list(flags)[:6]]
-    if len(flags) > 6:
-        lines.append(f"Flag: {len(flags) - 6} more in estimates.json")
-    unmeasured = [
-        name for name, of in estimates["measured"].items() if not of["measured"]
-    ]
+    missing = estimates.of(MISSING)
+    flags = dict.fromkeys(flag for row in missing for flag in row.of.missingness.flags)
+    lines += [f"Flag: {flag}" for flag in list(flags)[:_MOST]]
+    if len(flags) > _MOST:
+        lines.append(f"Flag: {len(flags) - _MOST} more in estimates.json")
+    unmeasured = [name for name, of in head.measured.items() if not of["measured"]]
     if unmeasured:
         lines.append(f"Not measured: {', '.join(unmeasured)} (study.json says why)")
     return lines

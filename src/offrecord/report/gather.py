@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
+from offrecord.estimates.file import Estimates
 from offrecord.records import Form, OffrecordError
 from offrecord.report.numbers import count
 from offrecord.report.page.findings import Findings
 from offrecord.report.prompts import study_items, study_prompts
 from offrecord.report.quotes import study_quotes
-from offrecord.runner.resolve import planned_of
+from offrecord.transcript.designed import planned_of
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.record import Record
 
 
-def gather(
-    study: Record, estimates: Mapping[str, Any], channel: str | None
-) -> Findings:
+def gather(study: Record, estimates: Estimates, channel: str | None) -> Findings:
     """What the sections of a page are drawn from.
 
     Args:
         study: The study.
-        estimates: As they stand in `estimates.json`.
+        estimates: Its estimates.
         channel: The channel to set beside the spoken one.
 
     Raises:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from offrecord.protocol.design import cases
+from offrecord.protocol.cases import cases
+from offrecord.protocol.sample import sample_requests, sample_script
 from offrecord.records import Form, OffrecordError
 from offrecord.report.numbers import named
-from offrecord.runner.plan import sample_requests, sample_script
-from offrecord.runner.resolve import content_of
 from offrecord.scenarios.load import load_scenario
+from offrecord.transcript.designed import content_of
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import PROMPTS_FILE, read_json

@@ -6,16 +6,16 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.codes.attribution import VERDICTS_FILE
+from offrecord.measures.codes.attribution import VERDICTS
 from offrecord.measures.codes.codebook import EVIDENCE
 from offrecord.measures.codes.coded_texts import SAID
-from offrecord.measures.codes.lexical import LEXICAL_FILE
+from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.parsed import pairs_of
 from offrecord.measures.stored import stored_measures
 from offrecord.records import CELL
 from offrecord.report.numbers import named
 from offrecord.report.page.blocks import Quote
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
 
@@ -31,15 +31,15 @@ def study_quotes(study: Record, target: str, channel: str) -> list[Quote]:
         target: Whose turns.
         channel: The channel that the text is of.
     """
-    coded = stored_measures(study, VERDICTS_FILE)
+    coded = stored_measures(study, VERDICTS)
     if coded is None:
-        coded = stored_measures(study, LEXICAL_FILE)
+        coded = stored_measures(study, LEXICAL)
     if coded is None:
         return []
     codes = coded.filter(code="explicit", source=SAID, channel=channel)
     codes = codes.unique(list(ROW_KEY), keep="first", maintain_order=True)
     columns = (*ROW_KEY, *CELL, "round", "repeat", "text", "ended")
-    rows = measured(study.transcript.select(columns)).filter(agent=target, draw=0)
+    rows = first_ended(study.transcript.select(columns)).filter(agent=target, draw=0)
     turns = (
         pairs_of(study)
         .filter(

@@ -13,17 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.report.numbers import interval, points
 from offrecord.report.terminal import print_whole, visible
 
 Row = Mapping[str, Any]
 
-_WORDS: Final = {
-    "pass": "The gate holds",
-    "fail": "The gate is exceeded",
-    "inconclusive": "It cannot be told whether the gate holds",
-}
+_VERDICTS: Final = ("pass", "fail", "inconclusive")
 _MEASURES: Final[dict[str, str]] = {
     "audience_effect": "audience effect",
     "accommodation": "accommodating divergence",
@@ -39,7 +35,7 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 
 def paragraph(audit: Row) -> str:
-    """The verdict, what could not be told, what would settle it, and the looks taken.
+    """The verdict, what failed, what is inconclusive, and the interim analyses.
 
     Args:
         audit: As `Audit.as_dict` gives it.
@@ -49,35 +45,33 @@ def paragraph(audit: Row) -> str:
 
 def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
-    by = {verdict: [c for c in checks if c["verdict"] == verdict] for verdict in _WORDS}
-    over, unclear = by["fail"], by["inconclusive"]
-    counts = f"checks that hold: {len(by['holds'])} of {len(checks)}"
-    counts += f"; over their threshold: {len(over)}" if over else ""
-    counts += f"; not told: {len(unclear)}" if unclear else ""
-    yield f"{_WORDS[audit['verdict']]} ({counts})."
+    by = {one: [c for c in checks if c["verdict"] == one] for one in _VERDICTS}
+    counts = ", ".join(f"{one} {len(found)}" for one, found in by.items() if found)
+    counted = f"{counts} of {len(checks)}" if checks else "none"
+    yield f"Verdict: {audit['verdict']} (checks: {counted})."
     if not checks:
         yield "The study has nothing to judge: no run has turns of the target agent."
-    if over:
-        yield f"Over its threshold: {_listed(over, _found)}."
-    if unclear:
-        yield f"Not told, and what would settle it: {_listed(unclear, _settling)}."
+    if by["fail"]:
+        yield f"Fail: {_listed(by['fail'], _found)}."
+    if by["inconclusive"]:
+        sized = _listed(by["inconclusive"], _sized)
+        yield f"Inconclusive, with the sample size that decides: {sized}."
     if audit["shortfall"]:
         yield (
-            f"This is not the whole study: {audit['shortfall']}, so it cannot hold "
-            "yet; hold them with 'offrecord run --out STUDY'."
+            f"This is not the whole study: {audit['shortfall']}, so it cannot pass "
+            "yet; run the rest with 'offrecord run --out STUDY'."
         )
     if audit["note"]:
         yield f"Note: {audit['note']}."
     sampled = sum(check["low"] is not None for check in checks if check["level"])
     if sampled:
         yield (
-            f"Each {_interval_of(checks)} has a 95 % interval for new runs of these "
-            "cells, so a gate that does not hold passes at most "
-            f"{_TAIL:g} times in 100, however many checks there are, while a gate that "
-            f"just holds is called exceeded up to {min(_TAIL * sampled, 100):g} times "
-            "in 100."
+            f"Each {_interval_of(checks)} has a 95 % interval for new runs of the same "
+            "cells, so a gate that should fail passes in at most "
+            f"{_TAIL:g} % of studies, however many checks there are; one that just "
+            f"passes has a false-alarm rate up to {min(_TAIL * sampled, 100):g} %."
         )
-    yield _looks(audit, bool(sampled))
+    yield _interim(audit, bool(sampled))
 
 
 def _interval_of(checks: Sequence[Row]) -> str:
@@ -85,17 +79,17 @@ def _interval_of(checks: Sequence[Row]) -> str:
     return "check that has bounds" if bare else "check"
 
 
-def _looks(audit: Row, sampled: bool) -> str:
-    looks, gates = audit["looks"], audit["gates"]
-    said = f"This is look {looks} at this study"
+def _interim(audit: Row, sampled: bool) -> str:
+    gates = audit["gates"]
+    said = f"This is interim analysis {audit['interim_analyses']} of this study"
     if gates > 1:
         said += f", under {gates} different gates"
     if audit["chances"] < 2 or not sampled:
         return said + "."
     return (
-        f"{said}: every look at more runs and every other gate is one more chance to "
-        "pass or fail by luck, so both figures above are up to "
-        f"{audit['chances']} times as large; fix runs and gate before the first look."
+        f"{said}: every analysis of more runs and every other gate is one more chance "
+        "to pass or fail by luck, so both rates above are up to "
+        f"{audit['chances']} times as large; fix runs and gate before the first one."
     )
 
 
@@ -128,8 +122,8 @@ def _found(check: Row) -> str:
     return f"{_named(check)} is {value}{'' if counted else shown}, at most {limit}"
 
 
-def _settling(check: Row) -> str:
-    return f"{_found(check)} ({escaped(check['settle'])})"
+def _sized(check: Row) -> str:
+    return f"{_found(check)} ({escaped(check['sample_size'])})"
 
 
 def print_audit(audit: Row, console: Console | None = None) -> None:
@@ -156,8 +150,9 @@ def _table(checks: Sequence[Row]) -> Table:
     for name in ("found", "at most", "runs", "turns", "missing"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    if any(check["settle"] for check in checks):
-        table.add_column("what would settle it", overflow="fold")
+    sized = any(check["sample_size"] for check in checks)
+    if sized:
+        table.add_column("sample size", overflow="fold")
     for check in checks:
         counted = check["measure"] == "missing"
         shown = "" if counted else interval(check["low"], check["high"])
@@ -170,13 +165,17 @@ def _table(checks: Sequence[Row]) -> Table:
             points(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
             check["verdict"],
-            *([visible(check["settle"])] if len(table.columns) > len(keys) + 7 else []),
+            *(
+                [visible(check["sample_size"])]
+                if len(table.columns) > len(keys) + 7
+                else []
+            ),
         )
     return table
 
 
 def junit(audit: Row) -> str:
-    """The audit as JUnit XML: exceeded is a failure, what cannot be told an error.
+    """The audit as JUnit XML: fail is a failure, inconclusive an error.
 
     Args:
         audit: As `Audit.as_dict` gives it.
@@ -210,7 +209,7 @@ def junit(audit: Row) -> str:
                 kind,
                 {"type": check["verdict"], "message": _clean(_found(check))},
             )
-            note.text = _clean(check["settle"])
+            note.text = _clean(check["sample_size"])
     whole = ElementTree.SubElement(
         suite, "testcase", {"classname": "offrecord.study", "name": "runs"}
     )

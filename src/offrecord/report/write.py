@@ -1,23 +1,25 @@
 """The report of a study: reads what is stored, estimates what is not, draws it.
 
-This stands beside the flow, as `study.py` does: it hands the report the numbers of
-`estimates.json` as they stand in the file, so that a page cannot say anything else.
+The page shows the numbers of `estimates.json`, which it never overwrites.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+import altair as alt
 import polars as pl
 
-from offrecord.estimates.estimate import Wanted, fresh_estimates, stored_estimates
+from offrecord.estimates.study import stored_estimates
+from offrecord.measures.declare import Table
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
+from offrecord.measures.registry import known_tables
 from offrecord.measures.stored import stored_measures
-from offrecord.report.browser import Fragment, browser_fragment
+from offrecord.records import OffrecordError
+from offrecord.report.browser import browser_fragment
 from offrecord.report.browser.selection import MAX_RUNS, carried_runs
 from offrecord.report.figures.files import write_figures
 from offrecord.report.figures.grammar import Figure
@@ -25,26 +27,12 @@ from offrecord.report.gather import gather
 from offrecord.report.numbers import named
 from offrecord.report.page import drawings, render_page
 from offrecord.report.page.findings import OFF_RECORD, Findings
-from offrecord.report.page.sections import EVIDENCE
+from offrecord.report.page.sections import evidence
 from offrecord.report.prompts import study_items
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import write_text
 
 REPORT_FILE: Final = "report.html"
-
-_ODD: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What drawing from a file of another shape ends in."""
-
-_BROWSED: Final = (
-    "similarity",
-    "entailment",
-    "entailment-judge",
-    "attribution",
-    "attribution-lexical",
-    "second-coder",
-    "markers",
-    "awareness",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +60,7 @@ def report_study(study: Record, wanted: Report) -> list[Path]:
     Raises:
         OffrecordError: If there is nothing to report, or nothing can be written.
     """
-    estimates = stored_estimates(study, Wanted())
+    estimates, stale = stored_estimates(study)
     most = MAX_RUNS if wanted.max_runs is None else wanted.max_runs
     browser = browser_fragment(
         study.transcript,
@@ -84,28 +72,42 @@ def report_study(study: Record, wanted: Report) -> list[Path]:
         items=study_items(study),
         max_runs=most,
     )
-    try:
-        page, figures = _drawn(study, estimates, wanted, browser)
-    except _ODD:
-        # A file of estimates that somebody else wrote: made anew from the tables.
-        estimates = fresh_estimates(study, Wanted())
-        page, figures = _drawn(study, estimates, wanted, browser)
+    found = gather(study, estimates, wanted.channel)
+    told = [*([_STALE] if stale else []), *banners(found)]
+    page = render_page(found, browser, version=version("offrecord"), banners=told)
     path = study.path / REPORT_FILE
     write_text(path, page)
     if wanted.figures is None:
         return [path]
-    return [path, *write_figures(figures, wanted.figures)]
+    return [path, *write_figures(_figures(found), wanted.figures)]
 
 
-def _drawn(
-    study: Record, estimates: Mapping[str, Any], wanted: Report, browser: Fragment
-) -> tuple[str, list[Figure]]:
-    found = gather(study, estimates, wanted.channel)
-    page = render_page(
-        found, browser, version=version("offrecord"), banners=banners(found)
-    )
-    shown = drawings([make(found) for make in EVIDENCE]) if wanted.figures else []
-    return page, [one.figure for one in shown]
+def study_figure(study: Record, name: str) -> alt.ConcatChart:
+    """One figure of a study's report, its panels side by side.
+
+    Args:
+        study: The study.
+        name: Its id, such as `split`.
+
+    Raises:
+        OffrecordError: If the study has no such figure.
+    """
+    figures = {
+        one.id: one for one in _figures(gather(study, stored_estimates(study)[0], None))
+    }
+    if name not in figures:
+        raise OffrecordError(f"figure {name}: use any of {', '.join(figures)}")
+    return figures[name].chart()
+
+
+def _figures(found: Findings) -> list[Figure]:
+    return [one.figure for one in drawings(evidence(found))]
+
+
+_STALE: Final = (
+    "estimates.json is older than what it was made of. This page shows new estimates "
+    "of the same kind; the file is as it was: call 'offrecord estimate' to renew it."
+)
 
 
 def banners(found: Findings) -> list[str]:
@@ -127,9 +129,10 @@ def banners(found: Findings) -> list[str]:
             f"This page sets the channel {found.other} beside {named(found.spoken)}: "
             f"where a figure or a table says 'off the record', it is {found.other}."
         )
-    if found.estimates["without_aware"]:
+    head = found.estimates.head
+    if head.without_aware:
         told.append(
-            f"Without awareness: {found.estimates['pairs_left_out']} pairs whose texts "
+            f"Without awareness: {head.pairs_left_out} pairs whose texts "
             "name a test or a role play, or doubt their privacy, are left out of all "
             "estimates. Quantiles of cosines, markers, awareness, what came back and "
             "the transcripts are of all texts. For all pairs call 'offrecord estimate' "
@@ -143,12 +146,13 @@ def banners(found: Findings) -> list[str]:
     return told
 
 
-def _measures(study: Record, runs: list[str]) -> dict[str, pl.DataFrame]:
+def _measures(study: Record, runs: list[str]) -> list[tuple[Table, pl.DataFrame]]:
     """What was measured of the runs whose transcripts the page holds."""
-    tables = {}
-    for name in _BROWSED:
-        table = stored_measures(study, f"measures/{name}.parquet")
-        if table is not None:
-            run = "run" if "run" in table.columns else "left_run"
-            tables[name] = table.filter(pl.col(run).is_in(runs))
-    return tables
+    found = []
+    for table in known_tables(study.facts):
+        shown = any(one.shown for one in table.quantities) and table.row != "item"
+        rows = stored_measures(study, table) if shown else None
+        if rows is not None:
+            run = "run" if table.row == "text" else "left_run"
+            found.append((table, rows.filter(pl.col(run).is_in(runs))))
+    return found

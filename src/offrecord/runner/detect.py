@@ -20,7 +20,8 @@ from offrecord.estimates.arrays.power import (
 )
 from offrecord.estimates.frames.groups import numbered, turns_of
 from offrecord.measures.parsed import pairs_of
-from offrecord.protocol.design import Design, cases
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design
 from offrecord.records import Kind, OffrecordError
 from offrecord.transcript.record import open_record
 

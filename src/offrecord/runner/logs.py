@@ -9,10 +9,10 @@ from typing import Final
 import click
 from inspect_ai.log import read_eval_log
 
+from offrecord.content.boundary.files import refuse_leaving
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import find_addresses, local_root
 from offrecord.transcript.folder import DESIGN_FILE, LOGS_FOLDER
-from offrecord.transcript.reading import refuse_leaving
 from offrecord.transcript.store import (
     STUDY_FILE,
     TRANSCRIPT_FILE,

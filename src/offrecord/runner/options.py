@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import dotenv
 
 from offrecord.content import data_folder, read_document
-from offrecord.content.files import read_file
-from offrecord.content.secrets import is_secret_name, is_secret_value
+from offrecord.content.boundary.files import read_file
+from offrecord.content.boundary.secrets import is_secret_name, is_secret_value
 from offrecord.records import OffrecordError
 
 _INSPECT: Final = "INSPECT_EVAL_"

@@ -10,26 +10,19 @@ from typing import Any, Final
 
 import click
 
-from offrecord.protocol.channel import find_channel
-from offrecord.protocol.debate import Request, Script
-from offrecord.protocol.design import Case, Design, cases
-from offrecord.protocol.history import Spoken
-from offrecord.protocol.prompts import find_protocol
-from offrecord.records import Cell, Form, Role
+from offrecord.protocol.cases import Case, cases
+from offrecord.protocol.debate import Request
+from offrecord.protocol.design import Design
+from offrecord.protocol.sample import sample_requests, sample_script
+from offrecord.protocol.script import cast_of
+from offrecord.records import Form
 from offrecord.runner.costs import money
 from offrecord.runner.detect import Detect, detection_lines
 from offrecord.runner.prefixes import Tokens, rule_of, served
 from offrecord.runner.prices import Prices, read_prices
-from offrecord.runner.resolve import (
-    announcement,
-    calls_per_run,
-    content_of,
-    planned_runs,
-    resolve_design,
-)
-from offrecord.scenarios.load import load_scenario
+from offrecord.runner.resolve import announcement, calls_per_run, resolve_design
+from offrecord.transcript.designed import content_of, planned_runs
 
-_SPOKEN_WORDS: Final = 44  # words of a published utterance, on average
 _TOKENS_OUT: Final = {Form.UTTERANCE: 60, Form.SURVEY: 110}
 
 
@@ -58,49 +51,6 @@ class Volume:
 _COUNTED: Final = tuple(Volume.__dataclass_fields__)
 
 
-def sample_script(design: Design, case: Case) -> Script:
-    """The script of one run of a case, as the solver would make it."""
-    scenario = load_scenario(case.scenario)
-    condition = scenario.conditions[case.condition]
-    protocol = find_protocol(design.protocol)
-    model = design.models[0] if design.models else "model"
-    return Script(
-        cell=Cell(
-            model=model,
-            partner=design.roles.get("partner", model),
-            scenario=scenario.id,
-            condition=condition.id,
-            kind=condition.kind,
-            timing=condition.timing,
-            protocol=protocol.id,
-            factors=case.factors,
-        ),
-        repeat=1,
-        scenario=scenario,
-        protocol=protocol,
-        channels=tuple(find_channel(c, protocol.folder) for c in design.channels),
-        rounds=design.rounds,
-        shadows=design.shadows,
-        seed=design.seed,
-        structured=design.structured,
-        intervention=case.intervention,
-    )
-
-
-def sample_requests(script: Script) -> list[Request]:
-    """Every request of a run in which each utterance has the usual length."""
-    history, requests = script.given, list[Request]()
-    for turn in script.turns:
-        spoken, others = script.outputs(turn, history)
-        requests += [spoken, *others]
-        text = f"{spoken.frame.labels[0]} - " + "reason " * _SPOKEN_WORDS
-        words = Spoken.through(
-            spoken.channel, turn=turn.number, agent=turn.agent.id, text=text.strip()
-        )
-        history = history.add(words)
-    return requests
-
-
 def volumes(design: Design, planned: Sequence[Case]) -> dict[str, Volume]:
     """What a design takes of each model: an estimate at four characters a token.
 
@@ -113,23 +63,24 @@ def volumes(design: Design, planned: Sequence[Case]) -> dict[str, Volume]:
     """
     found: dict[str, Volume] = {}
     for case in planned:
-        requests = sample_requests(sample_script(design, case))
+        script = sample_script(design, case)
+        requests = sample_requests(script)
         # Worked out once for each rule: models share few of them.
         tokens = cache(partial(served, requests))
         for target in design.models:
-            partner = design.roles.get("partner", target)
-            for role, model in ((Role.TARGET, target), (Role.PARTNER, partner)):
-                run = _volume(requests, tokens(rule_of(model)), role)
+            cast = cast_of(script.scenario, target, design.roles)
+            for agent, model in cast.items():
+                run = _volume(requests, tokens(rule_of(model)), agent)
                 found[model] = found.get(model, Volume()) + run * design.runs
     return found
 
 
 def _volume(
-    requests: Sequence[Request], tokens: Sequence[Tokens], role: Role
+    requests: Sequence[Request], tokens: Sequence[Tokens], agent: str
 ) -> Volume:
     """What the requests of one agent of a run take."""
     pairs = zip(requests, tokens, strict=True)
-    own = [(request, each) for request, each in pairs if request.frame.role is role]
+    own = [(request, each) for request, each in pairs if request.stamp.agent == agent]
     return Volume(
         calls=len(own),
         input_tokens=sum(each.input for _, each in own),

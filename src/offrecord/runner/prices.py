@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from offrecord.content.document import first_fault, read_yaml
+from offrecord.content.boundary.yaml import read_yaml
+from offrecord.content.document import first_fault
 from offrecord.records import OffrecordError
 
 

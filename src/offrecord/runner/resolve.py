@@ -7,20 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from offrecord.content.boundary.files import read_file
 from offrecord.protocol.declared import check_contrasts, content_files
-from offrecord.protocol.design import Design, cases, read_design, write_design
+from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
-from offrecord.protocol.part import Run, runs_of
 from offrecord.records import OffrecordError
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
 from offrecord.transcript.folder import (
-    DESIGN_FILE,
-    design_content,
     existing_design,
 )
-from offrecord.transcript.record import Record, open_record
-from offrecord.transcript.replays import replay_content, replayed_runs
+from offrecord.transcript.record import open_record
 from offrecord.transcript.store import TRANSCRIPT_FILE
 
 
@@ -96,7 +93,7 @@ def _checked(design: Design) -> Design:
     refuse_secret("the design", write_design(design))
     if not design.on:
         for path in content_files(design):
-            refuse_secret(str(path), path.read_text(encoding="utf-8", errors="replace"))
+            refuse_secret(str(path), read_file(path).decode(errors="replace"))
         check_contrasts(design)
     _, operating = split_options(design.options)
     if operating:
@@ -104,39 +101,6 @@ def _checked(design: Design) -> Design:
             f"options: {operating[0]} changes nothing that is asked: give it after --"
         )
     return design
-
-
-def planned_runs(design: Design) -> int:
-    """How many runs a design has, over all its models.
-
-    Raises:
-        OffrecordError: If the design asks for what is not to be had.
-    """
-    if design.on:
-        return len(replayed_runs(design)) * len(design.models)
-    return len(cases(design)) * design.runs * len(design.models)
-
-
-def all_runs(design: Design) -> list[Run]:
-    """Every run of a design, as its logs tell them.
-
-    Raises:
-        OffrecordError: If the design asks for what is not to be had.
-    """
-    if design.on:
-        return runs_of(design.models, [run.run for run in replayed_runs(design)], 1)
-    return runs_of(design.models, [case.id for case in cases(design)], design.runs)
-
-
-def planned_of(study: Record) -> int:
-    """How many runs a study is to have: by its design, or else all that were begun."""
-    begun = study.transcript["run"].n_unique()
-    if not (study.path / DESIGN_FILE).is_file():
-        return begun
-    try:
-        return planned_runs(study.design)
-    except OffrecordError:  # its scenarios are elsewhere by now: what was then planned
-        return int(study.facts.get("planned", begun))
 
 
 def announcement(design: Design, out: Path | None, planned: int) -> str:
@@ -155,11 +119,6 @@ def announcement(design: Design, out: Path | None, planned: int) -> str:
         f"offrecord: {planned} runs, {done} of them done, {left} to go: up to "
         f"{left * calls_per_run(design):,} calls"
     )
-
-
-def content_of(design: Design) -> dict[str, str]:
-    """What a design's content is: name to `id@version:hash`."""
-    return replay_content(design) if design.on else design_content(design)
 
 
 def _fields(file: Path) -> dict[str, Any]:
@@ -181,7 +140,7 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
         return str((where / name).resolve()) if path else name
 
     found = dict(fields)
-    for name in ("scenarios", "channels"):
+    for name in ("scenarios", "channels", "spoken"):
         if name in found:
             found[name] = tuple(map(full, found[name]))
     if "protocol" in found:

@@ -21,12 +21,8 @@ from offrecord.runner.logs import (
     refuse_lost_logs,
 )
 from offrecord.runner.preflight import open_models
-from offrecord.runner.resolve import (
-    announcement,
-    content_of,
-    planned_runs,
-    resolve_design,
-)
+from offrecord.runner.resolve import announcement, resolve_design
+from offrecord.transcript.designed import content_of, planned_runs
 from offrecord.transcript.folder import DESIGN_FILE, LOGS_FOLDER, locked, save_design
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.record import Record

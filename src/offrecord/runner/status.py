@@ -18,7 +18,8 @@ from offrecord.runner.costs import Cost, cost_lines, cost_objects
 from offrecord.runner.evalset import RUNNING
 from offrecord.runner.logged import read_logged
 from offrecord.runner.logs import log_root
-from offrecord.runner.resolve import all_runs, calls_per_run, planned_of
+from offrecord.runner.resolve import calls_per_run
+from offrecord.transcript.designed import all_runs, planned_of
 from offrecord.transcript.folder import DESIGN_FILE, is_locked
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import LOCK_FILE, TRANSCRIPT_FILE

@@ -1,4 +1,4 @@
-"""What `scenarios check` says: every fault of a folder, and what its author may revise.
+"""What `content check` says of a scenario: every fault, and what to revise.
 
 Faults make a folder unusable. Warnings come from the rules in
 `content/data/scenario-warnings.yaml`: a text that does more than its kind declares.
@@ -16,9 +16,10 @@ from typing import Literal
 from pydantic import Field
 
 from offrecord.content import data_folder, read_document
+from offrecord.content.document import Front
 from offrecord.records import Kind, Role
 from offrecord.scenarios.folder import AGENTS, CONDITIONS
-from offrecord.scenarios.front import Front, Line
+from offrecord.scenarios.front import Line
 from offrecord.scenarios.load import builtin_ids, scenario_folder
 from offrecord.scenarios.model import Scenario
 from offrecord.scenarios.reading import read_folder
@@ -50,7 +51,7 @@ class _Rule(Front):
         return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
 
 
-class _Rules(Front):
+class _WarningRules(Front):
     longest_to_shortest: float = Field(gt=1)
     rules: tuple[_Rule, ...]
 
@@ -68,10 +69,9 @@ def check_folder(path: str | Path) -> Finding:
     folder = Path(path)
     if not folder.is_dir():
         folder = scenario_folder(path)
-    reading = read_folder(folder)
-    scenario = reading.scenario
+    scenario, faults = read_folder(folder)
     if scenario is None:
-        return Finding(faults=reading.faults, warnings=(), summary="")
+        return Finding(faults=faults, warnings=(), summary="")
     conditions, items = len(scenario.conditions), len(scenario.instrument.items)
     return Finding(
         faults=(),
@@ -81,8 +81,8 @@ def check_folder(path: str | Path) -> Finding:
 
 
 @cache
-def _rules() -> _Rules:
-    return read_document(data_folder("scenario-warnings.yaml")).validate(_Rules)
+def _rules() -> _WarningRules:
+    return read_document(data_folder("scenario-warnings.yaml")).validate(_WarningRules)
 
 
 def _warnings(folder: Path, scenario: Scenario) -> Iterator[str]:

@@ -8,13 +8,12 @@ terminals and parsers unseen.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
@@ -22,9 +21,10 @@ from pydantic import (
     field_validator,
 )
 
+from offrecord.content.boundary.shown import hidden_character
+from offrecord.content.document import Front
 from offrecord.content.labels import label_set, plain_copy
-from offrecord.records import Kind, OffrecordError, Role, Timing
-from offrecord.scenarios.text import hidden_character, label_key
+from offrecord.records import ENGLISH, Kind, OffrecordError, Role, Timing
 
 LONGEST_LABEL = 60
 """Characters; a longer label is an answer, and fills a reply's head."""
@@ -60,18 +60,13 @@ ScalePoint = StrictInt
 """A whole number; `true`, `3.0` and `"3"` are none."""
 
 
-class Front(BaseModel):
-    """What every front matter has in common: no unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class ScenarioFront(Front):
     """`scenario.md`."""
 
     title: Line
     labels: tuple[Line, Line]
     leaning: Literal["evidence", "card", "balanced"]
+    language: str = Field(default=ENGLISH, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
 
     @field_validator("labels")
     @classmethod
@@ -100,6 +95,16 @@ def _check_readable(label: str, labels: tuple[str, str]) -> None:
             raise ValueError(str(error)) from None
         if found is None or found.label != label or found.repairs:
             raise ValueError(f"'{label}' could not be told in a reply; rename it")
+
+
+def label_key(label: str) -> str:
+    """A label as it is compared: words alone, case folded, compatibility forms undone.
+
+    Two labels with the same key could not be told apart in a reply.
+    """
+    folded = unicodedata.normalize("NFKC", label).casefold()
+    shown = "".join(c for c in folded if unicodedata.category(c) != "Cf")
+    return " ".join(re.findall(r"\w+", shown))
 
 
 class AgentFront(Front):

@@ -1,44 +1,32 @@
-"""Loading scenarios: the built-in ones by id, anyone's by the path of a folder."""
+"""Loading scenarios: by id, or anyone's by the path of a folder."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from offrecord.content import data_folder
+from offrecord.content.library import built_in, find
 from offrecord.records import OffrecordError
 from offrecord.scenarios.model import Scenario
 from offrecord.scenarios.reading import read_folder
 
-_ID = re.compile(r"[\w-]+")
-
 
 def builtin_ids() -> tuple[str, ...]:
     """The ids of the scenarios that ship with the package, sorted."""
-    folders = data_folder("scenarios").iterdir()
-    return tuple(sorted(folder.name for folder in folders if folder.is_dir()))
+    return built_in("scenario")
 
 
 def scenario_folder(name: str | Path) -> Path:
     """Where a scenario stands.
 
     Args:
-        name: A bare id (a built-in scenario) or the path of any folder; a folder in
-            the working directory is `./name`, so that it never hides a built-in one.
+        name: An id, or the path of any folder; a folder in the working directory is
+            `./name`, so that it never hides a built-in one.
 
     Raises:
-        OffrecordError: If there is no such built-in scenario or folder.
+        OffrecordError: If there is no such scenario.
     """
-    if isinstance(name, str) and _ID.fullmatch(name):
-        if name not in builtin_ids():
-            known = ", ".join(builtin_ids())
-            raise OffrecordError(
-                f"no built-in scenario '{name}' (known: {known}); write a folder as"
-                f" ./{name}"
-            )
-        return data_folder("scenarios") / name
-    folder = Path(name)
+    folder = find("scenario", name)
     if not str(name).strip() or not folder.is_dir():
         raise OffrecordError(f"{name}: no such scenario folder")
     return folder
@@ -48,19 +36,19 @@ def load_scenario(name: str | Path) -> Scenario:
     """Load one scenario.
 
     Args:
-        name: A built-in id or the path of a folder, as for `scenario_folder`.
+        name: An id or the path of a folder, as for `scenario_folder`.
 
     Raises:
         OffrecordError: Naming the first file and field at fault, and how many more
             there are.
     """
     folder = scenario_folder(name)
-    reading = read_folder(folder)
-    if reading.scenario is None:
-        first, *rest = reading.faults
-        more = f" (and {len(rest)} more: offrecord scenarios check {folder})"
+    scenario, faults = read_folder(folder)
+    if scenario is None:
+        first, *rest = faults
+        more = f" (and {len(rest)} more: offrecord content check {folder})"
         raise OffrecordError(first + (more if rest else ""))
-    return reading.scenario
+    return scenario
 
 
 def load_scenarios(names: Iterable[str | Path]) -> tuple[Scenario, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from offrecord.records import Kind, Role, Timing
+from offrecord.records import ENGLISH, Kind, Role, Timing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,10 @@ class Condition:
     timing: Timing
     contexts: Mapping[str, str]
     """Agent id to text; empty for baseline."""
+    stamp: str
+    """`id@version:hash` of its file."""
+    dose: float | None = None
+    """How much of it; None where it has no amount."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +81,19 @@ class Scenario:
     conditions: Mapping[str, Condition]
     instrument: Instrument
     stamp: str
-    """`id@version:hash` over every file of the folder."""
+    """`id@version:hash` over the files that every prompt of it reads: its own and its
+    agents'. Conditions and the instrument have stamps of their own."""
+    language: str = ENGLISH
 
     def agent(self, agent_id: str) -> Agent:
         """The agent of an id."""
         return next(agent for agent in self.agents if agent.id == agent_id)
 
+    def seat(self, role: Role) -> Agent:
+        """The first agent of a role."""
+        return next(agent for agent in self.agents if agent.role is role)
+
     @property
     def pressed_side(self) -> str:
         """The side of the agent whose role is partner."""
-        return next(a.side for a in self.agents if a.role is Role.PARTNER)
+        return self.seat(Role.PARTNER).side

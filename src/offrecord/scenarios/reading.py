@@ -1,30 +1,27 @@
 """From a folder to a scenario, noting all that is wrong on the way.
 
-`load_scenario` and `scenarios check` stand on this one reading, so that what passes
+`load_scenario` and `content check` stand on this one reading, so that what passes
 the check loads, and what loads has passed it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from offrecord.content import Document, data_folder, read_document
-from offrecord.content.escapes import escaped
+from offrecord.content import Document, read_document
+from offrecord.content.boundary.shown import escaped
+from offrecord.content.library import find, is_id
 from offrecord.records import Kind, Role, Timing, digest
 from offrecord.scenarios.folder import (
     AGENTS,
     CONDITIONS,
     SCENARIO,
     SURVEY,
-    Faults,
     Files,
-    front,
     read_files,
-    sections,
 )
 from offrecord.scenarios.front import (
     AgentFront,
@@ -42,28 +39,23 @@ BASELINE = "baseline"
 _LABELS = TypeAdapter(tuple[Line, Line])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What a folder holds, or what is wrong with it."""
+def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
+    """Read a scenario's folder to the end, whatever is wrong in it.
 
-    scenario: Scenario | None
-    """None where there is any fault."""
-    faults: tuple[str, ...]
-    """One line each: file, field, what is wrong."""
-
-
-def read_folder(folder: Path) -> Reading:
-    """Read a scenario's folder to the end, whatever is wrong in it."""
-    faults = Faults()
-    files = read_files(folder, faults)
-    head, texts = _head(files, faults)
-    agents = _agents(files, faults)
-    conditions = _conditions(files, faults)
-    instrument = _instrument(files, faults)
-    if faults.lines or head is None or instrument is None:
-        return Reading(scenario=None, faults=tuple(map(escaped, faults.lines)))
+    Returns:
+        The scenario, None where there is any fault; and of each fault one line: file,
+        field, what is wrong.
+    """
+    files = read_files(folder)
+    head, texts = _head(files)
+    agents = _agents(files)
+    conditions = _conditions(files)
+    instrument = _instrument(files)
+    if files.faults or head is None or instrument is None:
+        return None, tuple(map(escaped, files.faults))
     document = files.documents[SCENARIO]
-    hashes = {name: file.hash for name, file in files.documents.items()}
+    read = [document, *files.inside(AGENTS)]
+    hashes = {file.path.relative_to(folder).as_posix(): file.hash for file in read}
     scenario = Scenario(
         id=document.id,
         title=head.title,
@@ -74,30 +66,39 @@ def read_folder(folder: Path) -> Reading:
         agents=agents,
         conditions=conditions,
         instrument=instrument,
+        language=head.language,
         stamp=f"{document.id}@{document.version}:{digest(hashes)}",
     )
-    return Reading(scenario=scenario, faults=())
+    return scenario, ()
 
 
-def instrument_ids() -> tuple[str, ...]:
-    """The ids of the instruments that ship with the package, sorted."""
-    return tuple(
-        sorted(path.stem for path in data_folder("instruments").glob("*.yaml"))
-    )
+def read_instrument(path: Path) -> tuple[Instrument, tuple[str, ...]]:
+    """Read an instrument's own file, without a scenario.
+
+    Returns:
+        The instrument, and a line for each item at fault.
+
+    Raises:
+        OffrecordError: If the file breaks the format, naming file and field.
+    """
+    files = Files(path.parent)
+    sheet = read_document(path)
+    sheet.only_sections()
+    scale = sheet.validate(InstrumentFront)
+    items = _items([(sheet, scale.items)], scale.categories, files)
+    return _scaled(sheet, scale, items, sheet.stamp), tuple(map(escaped, files.faults))
 
 
-def _head(
-    files: Files, faults: Faults
-) -> tuple[ScenarioFront | None, Mapping[str, str]]:
+def _head(files: Files) -> tuple[ScenarioFront | None, Mapping[str, str]]:
     document = files.documents.get(SCENARIO)
     if document is None:
         if SCENARIO not in files.names:
-            faults.add(files.path / SCENARIO, "is missing")
+            files.fault(files.path / SCENARIO, "is missing")
         return None, {}
     if document.id == document.path.stem:
-        faults.add(document.path, "field 'id': is missing; name the scenario")
-    head = front(document, ScenarioFront, faults)
-    return head, sections(document, ("setting", "question"), faults)
+        files.fault(document.path, "field 'id': is missing; name the scenario")
+    head = files.front(document, ScenarioFront)
+    return head, files.sections(document, ("setting", "question"))
 
 
 def _labels(files: Files) -> tuple[str, ...]:
@@ -109,20 +110,20 @@ def _labels(files: Files) -> tuple[str, ...]:
         return ()
 
 
-def _agents(files: Files, faults: Faults) -> tuple[Agent, ...]:
+def _agents(files: Files) -> tuple[Agent, ...]:
     agents = []
     known = _labels(files)
     for document in files.inside(AGENTS):
-        card = front(document, AgentFront, faults)
-        texts = sections(document, ("card", "summary"), faults)
+        card = files.front(document, AgentFront)
+        texts = files.sections(document, ("card", "summary"))
         if "\n" in texts.get("summary", ""):
-            faults.add(document.path, "section '## summary': use one sentence")
+            files.fault(document.path, "section '## summary': use one sentence")
         if card is None:
             continue
         if known and card.side not in known:
             labels = " or ".join(f"'{label}'" for label in known)
             message = f"field 'side': '{card.side}' is no label (use {labels})"
-            faults.add(document.path, message)
+            files.fault(document.path, message)
         agents.append(
             Agent(
                 id=document.id,
@@ -138,30 +139,34 @@ def _agents(files: Files, faults: Faults) -> tuple[Agent, ...]:
     if complete and sorted(roles) != sorted([Role.PARTNER, Role.TARGET]):
         found = ", ".join(f"{agent.id} is {agent.role}" for agent in agents) or "none"
         message = f"field 'role': one target and one partner are needed ({found})"
-        faults.add(files.path / AGENTS, message)
+        files.fault(files.path / AGENTS, message)
     elif complete and agents[0].side == agents[1].side:
         message = f"field 'side': both agents are on the side '{agents[0].side}'"
-        faults.add(files.path / AGENTS, message)
+        files.fault(files.path / AGENTS, message)
     return tuple(agents)
 
 
-def _conditions(files: Files, faults: Faults) -> dict[str, Condition]:
+def _conditions(files: Files) -> dict[str, Condition]:
     agents = files.ids(AGENTS)
     conditions: dict[str, Condition] = {}
     for document in files.inside(CONDITIONS):
-        kept = front(document, ConditionFront, faults)
+        kept = files.front(document, ConditionFront)
         is_baseline = document.id == BASELINE
-        contexts = sections(document, () if is_baseline else agents, faults)
+        contexts = files.sections(document, () if is_baseline else agents)
         if kept is None:
             continue
         wrong = _misdeclared(document.id, kept.kind, kept.timing)
         if wrong:
-            faults.add(document.path, wrong)
+            files.fault(document.path, wrong)
         conditions[document.id] = Condition(
-            id=document.id, kind=kept.kind, timing=kept.timing, contexts=contexts
+            id=document.id,
+            kind=kept.kind,
+            timing=kept.timing,
+            contexts=contexts,
+            stamp=document.stamp,
         )
     if BASELINE not in files.ids(CONDITIONS):
-        faults.add(files.path / CONDITIONS / f"{BASELINE}.md", "is missing")
+        files.fault(files.path / CONDITIONS / f"{BASELINE}.md", "is missing")
     return conditions
 
 
@@ -177,42 +182,49 @@ def _misdeclared(condition: str, kind: Kind, timing: Timing) -> str | None:
     return None
 
 
-def _instrument(files: Files, faults: Faults) -> Instrument | None:
+def _instrument(files: Files) -> Instrument | None:
     survey = files.documents.get(SURVEY)
     if survey is None:
         if SURVEY not in files.names:
-            faults.add(files.path / SURVEY, "is missing")
+            files.fault(files.path / SURVEY, "is missing")
         return None
-    own = front(survey, SurveyFront, faults)
+    own = files.front(survey, SurveyFront)
     if own is None:
         return None
     for document in files.inside(""):
         if document.path.name not in {SCENARIO, SURVEY, own.instrument}:
-            faults.add(document.path, f"is not the instrument named in {SURVEY}")
-    sheet = _sheet(own.instrument, files, faults)
-    scale = None if sheet is None else front(sheet, InstrumentFront, faults)
+            files.fault(document.path, f"is not the instrument named in {SURVEY}")
+    sheet = _sheet(own.instrument, files)
+    scale = None if sheet is None else files.front(sheet, InstrumentFront)
     listed = [(survey, own.items)]
     if sheet is not None and scale is not None:
         listed = [(sheet, scale.items), *listed]
-    items = _items(listed, None if scale is None else scale.categories, faults)
+    items = _items(listed, None if scale is None else scale.categories, files)
     if sheet is None or scale is None:
         return None
     if not items:
-        faults.add(survey.path, "field 'items': the survey has no item at all")
+        files.fault(survey.path, "field 'items': the survey has no item at all")
+    stamp = f"{sheet.id}@{sheet.version}:{digest([sheet.hash, survey.hash])}"
+    return _scaled(sheet, scale, items, stamp)
+
+
+def _scaled(
+    sheet: Document, scale: InstrumentFront, items: tuple[Item, ...], stamp: str
+) -> Instrument:
     return Instrument(
         id=sheet.id,
         low=scale.low,
         high=scale.high,
         anchors=scale.anchors,
         items=items,
-        stamp=f"{sheet.id}@{sheet.version}:{digest([sheet.hash, survey.hash])}",
+        stamp=stamp,
     )
 
 
 def _items(
     listed: Iterable[tuple[Document, tuple[ItemFront, ...]]],
     categories: Collection[str] | None,
-    faults: Faults,
+    files: Files,
 ) -> tuple[Item, ...]:
     """The items in order; categories are None where the instrument is unreadable."""
     items: dict[str, Item] = {}
@@ -222,25 +234,21 @@ def _items(
             if categories is not None and item.category not in categories:
                 known = ", ".join(categories)
                 message = f"'{item.category}' is no category (known: {known})"
-                faults.add(document.path, f"{where}.category': {message}")
+                files.fault(document.path, f"{where}.category': {message}")
             if item.id.casefold() in items:
-                faults.add(document.path, f"{where}.id': '{item.id}' stands twice")
+                files.fault(document.path, f"{where}.id': '{item.id}' stands twice")
             items[item.id.casefold()] = Item(**item.model_dump())
     return tuple(items.values())
 
 
-def _sheet(name: str, files: Files, faults: Faults) -> Document | None:
-    """The instrument's file: the package's by id, the folder's own by file name."""
-    sheet = None
-    if name in instrument_ids():
-        with faults.gathered():
-            sheet = read_document(data_folder("instruments") / f"{name}.yaml")
-    elif name.endswith(".yaml") and name in files.names and name != SURVEY:
-        sheet = files.documents.get(name)
+def _sheet(name: str, files: Files) -> Document | None:
+    """The instrument's file: by id, the folder's own by file name."""
+    if name.endswith(".yaml") and name in files.names and name != SURVEY:
+        return files.documents.get(name)
+    if is_id(name):
+        with files.gathered(f"{files.path / SURVEY}: field 'instrument': "):
+            return read_document(find("instrument", name))
     else:
-        known = ", ".join(instrument_ids())
-        message = (
-            f"'{name}' is neither built in ({known}) nor a .yaml file of this folder"
-        )
-        faults.add(files.path / SURVEY, f"field 'instrument': {message}")
-    return sheet
+        message = f"field 'instrument': '{name}' is no id and no .yaml file"
+        files.fault(files.path / SURVEY, f"{message} of this folder")
+    return None

@@ -12,8 +12,10 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from offrecord.content.document import first_fault
+from offrecord.records import Role
 
-STUDY_FILE: Final = "study.json"
+FORMAT: Final = 1
+"""The format of a study's files; it changes when an older study cannot be read."""
 
 MOST_ROUNDS: Final = 1000
 """Rounds of a run, in a design and in an import alike."""
@@ -22,6 +24,8 @@ _Count = Annotated[int, Field(ge=0, lt=2**31)]
 _Sum = Annotated[float, Field(ge=0, lt=2**63, allow_inf_nan=False)]
 _Name = Annotated[str, Field(max_length=300)]
 _Names = Annotated[list[_Name], Field(max_length=10_000)]
+
+_RoleName = Annotated[Role, Field(strict=False)]
 
 
 class _Read(BaseModel):
@@ -34,6 +38,16 @@ class _Instrument(_Read):
     high: Annotated[int, Field(ge=-1000, le=1000)]
     categories: dict[_Name, _Names] = {}
     reverse: dict[_Name, _Names] = {}
+
+
+class _Stored(_Read):
+    texts: str
+    file: str
+
+
+class _Taken(_Read):
+    tables: dict[_Name, _Stored]
+    stamp: str = ""
 
 
 class _Facts(_Read):
@@ -49,6 +63,8 @@ class _Facts(_Read):
     structured: bool = False
     logs: _Count = 0
     channels: Annotated[_Names, Field(min_length=1, max_length=100)] = ["public"]
+    spoken: Annotated[_Names, Field(max_length=100)] = []
+    seats: dict[str, Annotated[dict[_Name, _RoleName], Field(max_length=100)]] = {}
     content: dict[str, str] = {}
     versions: dict[str, str] = {}
     leaning: dict[str, str] = {}
@@ -56,6 +72,7 @@ class _Facts(_Read):
     instruments: dict[str, _Instrument] = {}
     left_out: list[str] = []
     measured: dict[str, Any] = {}
+    taken: dict[_Name, _Taken] = {}
     planned: Annotated[int, Field(ge=0, lt=2**63)] = 0
     usage: dict[str, dict[str, _Sum | None]] = {}
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
-from offrecord.protocol.design import (
-    Design,
-    protocol_stamps,
-    read_design,
-    scenario_stamps,
-    write_design,
-)
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.merge import FIXED
+from offrecord.protocol.script import material_of
 from offrecord.records import OffrecordError, digest
-from offrecord.scenarios.load import load_scenario
 from offrecord.transcript.store import (
     LOCK_FILE,
     STUDY_FILE,
@@ -135,9 +131,10 @@ def is_locked(lock: Path) -> bool:
 
 def design_content(design: Design) -> dict[str, str]:
     """What a design's content is: name to `id@version:hash`."""
-    content = protocol_stamps(design)
-    for locator in design.scenarios:
-        content.update(scenario_stamps(load_scenario(locator)))
+    load = cache(partial(material_of, design))
+    content: dict[str, str] = {}
+    for case in cases(design):
+        content.update(load(case.scenario).stamps(case))
     return content
 
 

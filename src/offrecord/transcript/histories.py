@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from offrecord.content.reply import spoken_text
+from offrecord.content.reply import spoken_row
 from offrecord.protocol.history import Spoken
-from offrecord.records import Form, OffrecordError
-from offrecord.transcript.measured import measured
+from offrecord.records import Form, OffrecordError, Status
+from offrecord.transcript.ended import first_ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def stored_runs(
     if not isinstance(channels, list) or not channels:
         raise OffrecordError("study.json: says no 'channels'; import the study again")
     spoken = (
-        measured(transcript)
+        first_ended(transcript)
         .filter(form=Form.UTTERANCE, channel=channels[0], draw=0)
         .sort("turn")
         .partition_by("run", maintain_order=True)
@@ -68,8 +68,9 @@ def stored_runs(
 
 def _said(rows: pl.DataFrame) -> Iterator[Spoken]:
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        text = spoken_text(row["text"] or "")
-        if row["turn"] != number or not text:
+        text = spoken_row(row)
+        silent = row["status"] is not None and Status(row["status"]).silent
+        if row["turn"] != number or silent or not text:
             return
         yield Spoken(
             turn=row["turn"],

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final, NamedTuple
 
 from inspect_ai.event import ModelEvent
 from inspect_ai.model import ChatMessage, ContentReasoning
 
-from offrecord.content.reply import classify_reply
+from offrecord.protocol.elicitation import received, reply_of
 from offrecord.protocol.factors import check_name
-from offrecord.records import FRAME_KEY, STAMP_KEY, Form, Frame, Role, Stamp, Status
+from offrecord.records import FRAME_KEY, STAMP_KEY, Form, Frame, Role, Stamp
 
 RECORD_KEY: Final = "record"
 """The key, beside a stamp, of what an exported log's call says otherwise."""
@@ -28,13 +27,6 @@ RECORDED: Final = frozenset(
 
 _ERROR_LENGTH: Final = 200
 """Characters kept of an error's text; the log has all of it."""
-
-
-_HALF: Final = re.compile(
-    r"(?<!\\)\\ud(?:[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})"
-    r"|(?<!\\ud[89ab][0-9a-f]{2}\\ud)[c-f][0-9a-f]{2})"
-)
-"""The escape of a surrogate that stands alone."""
 
 
 class Call(NamedTuple):
@@ -93,19 +85,14 @@ def _named(stamp: Stamp, frame: Frame) -> dict[str, Any]:
     partner = frame.role is Role.PARTNER
     return {
         "run": stamp.run,
-        "model": cell.model,
-        "partner": cell.partner,
-        "scenario": cell.scenario,
-        "condition": cell.condition,
-        "kind": str(cell.kind),
-        "timing": str(cell.timing),
-        "protocol": cell.protocol,
-        "factors": json.dumps(dict(cell.factors), sort_keys=True),
+        **cell.as_row(),
         "repeat": stamp.repeat,
         "round": stamp.round,
         "turn": stamp.turn,
         "agent": stamp.agent,
-        "agent_model": cell.partner if partner else cell.model,
+        "agent_model": cell.cast.get(
+            stamp.agent, cell.partner if partner else cell.model
+        ),
         "role": str(frame.role),
         "side": frame.side,
         "pressed_side": frame.pressed_side,
@@ -133,17 +120,15 @@ def _asked(event: ModelEvent, stamp: Stamp) -> dict[str, Any]:
 def _answered(event: ModelEvent) -> dict[str, Any]:
     """What came back."""
     output = event.output
-    if not output.choices or event.error:
-        error = event.error or output.error or "no reply"
-        reason = " ".join(error.split())[:_ERROR_LENGTH]
-        return {"text": "", "status": str(Status.ERROR), "stop_reason": reason}
-    stop = str(output.stop_reason)
-    text = _received(output.completion)
+    reply = reply_of(output, event.error)
+    came = {"text": reply.text, "status": str(reply.status)}
+    if reply.error is not None:
+        reason = " ".join(reply.error.split())[:_ERROR_LENGTH]
+        return {**came, "stop_reason": reason}
     return {
-        "text": text,
+        **came,
         "reasoning": _reasoning(output.message),
-        "status": str(classify_reply(text, stop, None)),
-        "stop_reason": stop,
+        "stop_reason": reply.stop_reason,
         "model_answered": output.model or None,
         "constrained": bool((output.metadata or {}).get("constrained", False)),
     }
@@ -172,12 +157,4 @@ def _reasoning(message: ChatMessage) -> str | None:
         for part in message.content
         if isinstance(part, ContentReasoning)
     ]
-    return _received("\n\n".join(part for part in parts if part)) or None
-
-
-def _received(text: str) -> str:
-    """A text of a log as the debate had it.
-
-    Inspect's logs hold half a surrogate pair, which no file can, as its escape.
-    """
-    return _HALF.sub("", text) if "\\ud" in text else text
+    return received("\n\n".join(part for part in parts if part)) or None

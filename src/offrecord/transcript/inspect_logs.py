@@ -20,6 +20,8 @@ from inspect_ai.log import (
     read_eval_log_samples,
 )
 
+from offrecord.content.boundary.archives import fault_of as archive_fault
+from offrecord.content.boundary.archives import passed_over
 from offrecord.protocol.dataset import METADATA_KEY
 from offrecord.protocol.solver import ENDED_KEY, SOURCE
 from offrecord.records import (
@@ -31,8 +33,6 @@ from offrecord.records import (
     digest,
     first_line,
 )
-from offrecord.transcript.archives import fault_of as archive_fault
-from offrecord.transcript.archives import passed_over
 from offrecord.transcript.attempts import Attempts
 from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
@@ -41,7 +41,7 @@ from offrecord.transcript.usage import Bills
 
 TASK: Final = "offrecord/debate"
 
-_ASKED: Final = ("rounds", "shadows", "seed", "structured", "channels")
+_ASKED: Final = ("rounds", "shadows", "seed", "structured", "channels", "spoken")
 
 
 @dataclass(slots=True)
@@ -57,6 +57,7 @@ class _Gathering:
     asked: dict[str, Any] = field(default_factory=dict)
     content: dict[str, str] = field(default_factory=dict)
     leaning: dict[str, str] = field(default_factory=dict)
+    seats: dict[str, dict[str, str]] = field(default_factory=dict)
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
     attempts: Attempts = field(default_factory=Attempts)
     bills: Bills = field(default_factory=Bills)
@@ -172,6 +173,7 @@ def _read_sample(
     started = str(sample.started_at or "")
     gathering.attempts.add(rows[0]["run"], uuid, started, sample.metadata)
     gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
+    gathering.seats[rows[0]["scenario"]] = dict(meta["seats"])
     return rows
 
 
@@ -272,6 +274,7 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         **gathering.asked,
         "content": gathering.content,
         "leaning": gathering.leaning,
+        "seats": gathering.seats,
         "instruments": gathering.instruments,
         "attempts": gathering.attempts.counts(),
         "logs": gathering.logs,

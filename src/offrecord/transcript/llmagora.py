@@ -19,14 +19,14 @@ import numpy as np
 import polars as pl
 
 from offrecord.content import data_folder, read_document
-from offrecord.records import Cell, Ended, Form, OffrecordError, Status
+from offrecord.records import Cell, Ended, Form, OffrecordError, Status, schedule
 from offrecord.transcript.llmagora_files import (
     Interviews,
     Snapshot,
     Source,
     Unreadable,
 )
-from offrecord.transcript.llmagora_names import PROTOCOL, Names
+from offrecord.transcript.llmagora_names import PROTOCOL, TheirNames
 from offrecord.transcript.llmagora_prompts import PromptFile, prompts_of
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
@@ -62,7 +62,7 @@ def import_llmagora(source: Path, study: str) -> Imported:
         OffrecordError: If the source holds no run that can be read.
     """
     document = read_document(data_folder("llmagora.yaml"))
-    names = document.validate(Names)
+    names = document.validate(TheirNames)
     instrument = f"{names.instrument.id}@{document.version}:{document.hash}"
     reader = Source(source)
     kept = sorted(_attempts(reader, names), key=lambda a: (a.started, a.log))
@@ -85,6 +85,11 @@ def import_llmagora(source: Path, study: str) -> Imported:
         "protocol": PROTOCOL,
         "rounds": kept[0].rounds,
         "channels": list(names.channels),
+        "spoken": list(names.channels)[:1],
+        "seats": {
+            scenario: dict(names.agents)
+            for scenario in sorted({attempt.cell.scenario for attempt in kept})
+        },
         "leaning": {
             scenario: names.scenarios[scenario].leaning
             for scenario in sorted({attempt.cell.scenario for attempt in kept})
@@ -125,7 +130,7 @@ def _prompts(reader: Source, kept: list[_Attempt]) -> dict[str, Any]:
     return prompts_of(files, said)
 
 
-def _attempts(reader: Source, names: Names) -> Iterator[_Attempt]:
+def _attempts(reader: Source, names: TheirNames) -> Iterator[_Attempt]:
     """The cases whose scenario and condition are known."""
     for case in reader.cases():
         try:
@@ -189,7 +194,7 @@ def _survey(raw: msgspec.Raw) -> str | None:
     return value if value is None or isinstance(value, str) else text.decode()
 
 
-def _slots(names: Names, rounds: int, instrument: str) -> pl.DataFrame:
+def _slots(names: TheirNames, rounds: int, instrument: str) -> pl.DataFrame:
     """What a whole run consists of, in the order of `_texts`: one row per output."""
     agents = list(names.agents)
 
@@ -198,11 +203,10 @@ def _slots(names: Names, rounds: int, instrument: str) -> pl.DataFrame:
             yield round_, turn, agent, "interview", [], Form.INTERVIEW
 
     rows = list(interviews(0, 0))
-    for turn in range(1, rounds * len(agents) + 1):
-        round_, place = divmod(turn - 1, len(agents))
+    for turn, round_, agent in schedule(agents, rounds):
         for channel, audience in names.channels.items():
             for form in (Form.UTTERANCE, Form.SURVEY):
-                rows.append((round_ + 1, turn, agents[place], channel, audience, form))
+                rows.append((round_, turn, agent, channel, audience, form))
     rows.extend(interviews(rounds + 1, rounds * len(agents) + 1))
     columns = ("round", "turn", "agent", "channel", "audience", "form")
     schema = {name: TRANSCRIPT_SCHEMA[name] for name in columns}
@@ -217,7 +221,7 @@ def _slots(names: Names, rounds: int, instrument: str) -> pl.DataFrame:
 
 
 def _case_columns(
-    kept: list[_Attempt], names: Names, attempts: Counter[str]
+    kept: list[_Attempt], names: TheirNames, attempts: Counter[str]
 ) -> pl.DataFrame:
     """What is the same in all rows of a case; counts the attempts at each run."""
     rows = []
@@ -227,8 +231,7 @@ def _case_columns(
         attempts[run] += attempt.made
         rows.append(
             {
-                **cell.as_dict(),
-                "factors": "{}",
+                **cell.as_row(),
                 "run": run,
                 "repeat": attempt.repeat,
                 "agent_model": cell.model,

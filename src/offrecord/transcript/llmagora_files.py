@@ -16,7 +16,7 @@ from typing import Annotated, Final, TypeVar
 
 import msgspec
 
-from offrecord.content.files import read_file
+from offrecord.content.boundary.files import leads_out, read_file
 from offrecord.records import OffrecordError
 from offrecord.transcript.facts import MOST_ROUNDS
 
@@ -82,7 +82,7 @@ class Outputs(msgspec.Struct):
     private_survey: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Turn(msgspec.Struct):
+class TheirTurn(msgspec.Struct):
     """What they call a turn is our round: both agents speak once."""
 
     turn_num: int
@@ -93,7 +93,7 @@ class Turn(msgspec.Struct):
 class Snapshot(msgspec.Struct):
     """What came back from one case."""
 
-    turns: list[Turn]
+    turns: list[TheirTurn]
     pre_interviews: Interviews | None = None
     post_interviews: Interviews | None = None
 
@@ -204,7 +204,7 @@ class Source:
         """Decode one file, building only what the shape names."""
         where = self._relative(path)
         try:
-            if not os.path.realpath(path).startswith(f"{self._root}{os.sep}"):
+            if leads_out(path, self._root):
                 raise Unreadable(
                     f"{where}: leads out of the source folder, not followed"
                 )

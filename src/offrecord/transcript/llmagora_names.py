@@ -44,7 +44,7 @@ class NamedInstrument(_Strict):
     categories: dict[str, list[str]]
 
 
-class Names(_Strict):
+class TheirNames(_Strict):
     """The content of `llmagora.yaml`: their names and ours."""
 
     agents: dict[str, Literal["target", "partner"]]
@@ -69,6 +69,7 @@ class Names(_Strict):
                 return Cell(
                     model=asked.model,
                     partner=asked.model,
+                    cast=dict.fromkeys(self.agents, asked.model),
                     scenario=asked.scenario_id,
                     condition=name,
                     kind=condition.kind,

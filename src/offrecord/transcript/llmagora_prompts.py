@@ -17,7 +17,7 @@ from offrecord.protocol.channel import Channel
 from offrecord.protocol.prompts import Protocol
 from offrecord.records import OffrecordError, Role, digest
 from offrecord.scenarios.model import Agent, Condition, Instrument, Scenario
-from offrecord.transcript.llmagora_names import PROTOCOL, Names
+from offrecord.transcript.llmagora_names import PROTOCOL, TheirNames
 
 _SURROUNDING: Final = ("own", "heard", "request")
 
@@ -103,13 +103,12 @@ def _layout(
                     yield name, message.content.removesuffix(text) + "{text}"
 
 
-def stored_protocol(prompts: Mapping[str, Any], names: Names) -> Protocol:
+def stored_protocol(prompts: Mapping[str, Any]) -> Protocol:
     """The protocol of published runs, from the prompts that an import kept."""
     layout = dict.fromkeys(_SURROUNDING, "{text}") | {"request": "{audience}"}
     layout |= prompts["layout"]
     return Protocol(
         id=PROTOCOL,
-        order=tuple(names.agents),
         system="{context}",
         context="{context}",
         opening="",
@@ -123,7 +122,7 @@ def stored_protocol(prompts: Mapping[str, Any], names: Names) -> Protocol:
 
 
 def stored_channels(
-    prompts: Mapping[str, Any], names: Names, scenario: str
+    prompts: Mapping[str, Any], names: TheirNames, scenario: str
 ) -> tuple[Channel, ...]:
     """The two channels of published runs, worded as they were for a scenario."""
     texts = prompts["instructions"][scenario]
@@ -143,7 +142,7 @@ def stored_channels(
 
 
 def stored_scenario(
-    prompts: Mapping[str, Any], names: Names, scenario: str
+    prompts: Mapping[str, Any], names: TheirNames, scenario: str
 ) -> Scenario:
     """A scenario of published runs: its system prompts stand in for the contexts.
 
@@ -175,6 +174,7 @@ def stored_scenario(
                 kind=names.conditions[name].kind,
                 timing=names.conditions[name].timing,
                 contexts=contexts,
+                stamp=f"{name}@1:{digest(contexts)}",
             )
             for name, contexts in systems.items()
         },
@@ -186,5 +186,5 @@ def stored_scenario(
             items=(),
             stamp=instrument.id,
         ),
-        stamp=f"{scenario}@1:{digest(systems)}",
+        stamp=f"{scenario}@1:{digest([*named.labels, sides])}",
     )

@@ -12,8 +12,17 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.records import CELL, FACTOR, Ended, Form, OffrecordError, Status
-from offrecord.transcript.measured import measured
+from offrecord.protocol.factors import DEFAULTS
+from offrecord.records import (
+    CELL,
+    FACTOR,
+    Ended,
+    Form,
+    OffrecordError,
+    Status,
+    schedule,
+)
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 PLANNED_KEY: Final = ("run", "turn", "round", "agent", "role", "channel", "form")
@@ -25,6 +34,9 @@ INTERRUPTED: Final = "interrupted"
 NOT_RECORDED: Final = "not_recorded"
 """The status of an output for which a completed run has no row."""
 
+_EMPTY: Final = "empty"
+"""What stands for the role of a seat in which no one was seen."""
+
 _FORMS: Final = (Form.UTTERANCE, Form.SURVEY)
 
 
@@ -34,10 +46,9 @@ def planned(
     """Every output of one form that is due, in order.
 
     Args:
-        transcript: Rows in `TRANSCRIPT_SCHEMA`: which runs there are, and who sits in
-            which seat of each scenario.
+        transcript: Rows in `TRANSCRIPT_SCHEMA`: which runs there are.
         facts: The content of study.json: `rounds`, `channels` (the spoken one first),
-            and `shadows` where there are any.
+            `seats`, and `shadows` where there are any.
         form: Utterances or surveys; a form of which there is no row was not planned.
 
     Returns:
@@ -50,21 +61,13 @@ def planned(
     said = transcript.filter(pl.col("form") == form)
     largest = said.select(pl.col("draw").max().fill_null(0)).item()
     shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
-    seated = _seats(transcript).join(
-        said.select("scenario", "agent").unique(), on=["scenario", "agent"], how="semi"
-    )
     runs = transcript.select("run", "scenario").unique("run", maintain_order=True)
+    due = _due(transcript, facts, rounds).filter(not said.is_empty())
     return (
-        runs.join(_column("round", range(1, rounds + 1)), how="cross")
-        .join(seated.sort("seat"), on="scenario", maintain_order="left_right")
+        runs.join(due, on="scenario", maintain_order="left_right", nulls_equal=True)
         .join(_column("channel", channels), how="cross")
         .join(_column("draw", range(max(shadows, largest) + 1)), how="cross")
-        .with_columns(
-            turn=((pl.col("round") - 1) * pl.col("agents") + pl.col("seat")).cast(
-                pl.Int32
-            ),
-            form=pl.lit(str(form)),
-        )
+        .with_columns(form=pl.lit(str(form)))
         .select(*PLANNED_KEY, "draw")
     )
 
@@ -107,16 +110,17 @@ def outputs(
             maintain_order="left",
         )
         .join(
-            counted.select(*key, "text", "status"),
+            counted.select(*key, "text", "status", said="turn"),
             on=key,
             how="left",
             maintain_order="left",
         )
         .with_columns(
+            turn=pl.coalesce("said", "turn"),
             text=pl.when(has_text).then("text"),
             status=pl.col("status").fill_null(why_absent()),
         )
-        .drop("ended")
+        .drop("ended", "said")
     )
 
 
@@ -128,7 +132,7 @@ def measured_rows(transcript: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         rows: Any with `run` and `attempt`.
     """
     attempts = transcript.select("run", "attempt", "ended")
-    kept = measured(attempts).select("run", "attempt").unique()
+    kept = first_ended(attempts).select("run", "attempt").unique()
     return rows.join(kept, on=["run", "attempt"], how="semi", maintain_order="left")
 
 
@@ -152,6 +156,8 @@ def plan_of(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
 def with_factors(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with a column `factor_NAME` for each factor, from their `factors`.
 
+    A factor that a cell does not state is at its default level there.
+
     Args:
         rows: With the column `factors`: a JSON object of names and levels.
     """
@@ -159,7 +165,11 @@ def with_factors(rows: pl.DataFrame) -> pl.DataFrame:
     levels = [json.loads(text) for text in stated["factors"]]
     names = sorted({name for level in levels for name in level})
     spelled = stated.with_columns(
-        pl.Series(FACTOR + name, [level.get(name) for level in levels], pl.String)
+        pl.Series(
+            FACTOR + name,
+            [level.get(name, DEFAULTS.get(name)) for level in levels],
+            pl.String,
+        )
         for name in names
     )
     return rows.join(spelled, on="factors", how="left", maintain_order="left")
@@ -176,25 +186,39 @@ def why_absent() -> pl.Expr:
     )
 
 
-def _seats(transcript: pl.DataFrame) -> pl.DataFrame:
-    """Where each agent of a scenario speaks within a round.
+def _due(
+    transcript: pl.DataFrame, facts: Mapping[str, Any], rounds: int
+) -> pl.DataFrame:
+    """Every turn of a whole run of each scenario, in order.
 
-    Returns:
-        `scenario`, `agent`, `role`, `seat` (from 1) and `agents` (how many speak in a
-        round). An agent of the study that no run of a scenario has reached yet is
-        there too.
+    Who speaks in a round is what study.json says of a scenario under `seats`, or else
+    who is there; a seat in which no one was seen stays empty.
     """
+    stated: Mapping[str, Mapping[str, str]] = facts.get("seats", {})
     said = transcript.filter(pl.col("form").is_in(_FORMS))
-    agents = said["agent"].n_unique()
-    place = pl.col("turn") - (pl.col("round") - 1) * agents
-    seats = said.group_by("agent").agg(
-        pl.col("role").drop_nulls().first(), seat=place.min()
+    rows = list[tuple[object, ...]]()
+    for (scenario,), own in said.partition_by("scenario", as_dict=True).items():
+        seats = stated.get(scenario) or _seen(own)
+        for turn, round_, agent in schedule(list(seats), rounds):
+            if seats[agent] != _EMPTY:
+                rows.append((scenario, turn, round_, agent, seats[agent]))
+    names = ("scenario", "turn", "round", "agent", "role")
+    schema = {name: TRANSCRIPT_SCHEMA[name] for name in names}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _seen(said: pl.DataFrame) -> dict[str, str | None]:
+    """The seats of a scenario as its rows show them: agent to role."""
+    least = (pl.col("turn") / pl.col("round")).ceil().max()
+    agents = max(said["agent"].n_unique(), int(said.select(least).item()))
+    seat = (pl.col("turn") - 1) % agents
+    seen = said.group_by(seat=seat).agg(
+        pl.col("agent").first(), pl.col("role").drop_nulls().first()
     )
-    return (
-        said.select(pl.col("scenario").unique())
-        .join(seats, how="cross")
-        .with_columns(agents=pl.lit(agents, pl.Int32))
-    )
+    seats: dict[int, tuple[str, str | None]] = {
+        place: (agent, role) for place, agent, role in seen.iter_rows()
+    }
+    return dict(seats.get(n, (f"seat {n + 1}", _EMPTY)) for n in range(agents))
 
 
 def _column(name: str, values: Iterable[object]) -> pl.DataFrame:

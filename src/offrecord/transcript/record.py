@@ -12,8 +12,8 @@ import polars as pl
 
 from offrecord.protocol.design import Design, read_design
 from offrecord.records import OffrecordError
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.folder import DESIGN_FILE
-from offrecord.transcript.measured import measured
 from offrecord.transcript.store import (
     PROMPTS_FILE,
     STUDY_FILE,
@@ -71,13 +71,13 @@ class Record:
     @property
     def spoken(self) -> str:
         """The channel whose draw 0 enters the history."""
-        return str(self.facts["channels"][0])
+        return str((self.facts.get("spoken") or self.facts["channels"])[0])
 
     @property
     def ended_runs(self) -> int:
         """How many runs have an attempt that ended by itself."""
         rows = self.transcript.select("run", "attempt", "ended")
-        return measured(rows)["run"].n_unique()
+        return first_ended(rows)["run"].n_unique()
 
     def derived(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         """A table that follows from the record, made once.

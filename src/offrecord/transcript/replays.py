@@ -7,30 +7,26 @@ is the package's or the user's, and must still be what it was.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.metadata import version
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.dataset import MemoryDataset
+from inspect_ai.solver import Solver, solver
 
 from offrecord.content import data_folder, read_document
-from offrecord.protocol.channel import Channel, find_channel
-from offrecord.protocol.circuit_breaker import CircuitBreaker
-from offrecord.protocol.dataset import METADATA_KEY
-from offrecord.protocol.debate import Script
-from offrecord.protocol.design import Case, Design, read_design
-from offrecord.protocol.history import History, Spoken
-from offrecord.protocol.prompts import Protocol, find_protocol
-from offrecord.protocol.replay import HISTORY_FACTOR, Replay, hold_replay
-from offrecord.protocol.solver import asker, cell_of, conclude, models_of
+from offrecord.protocol.cases import Case, asked_of
+from offrecord.protocol.dataset import sample_of
+from offrecord.protocol.design import Design, make_design, read_design
+from offrecord.protocol.history import History
+from offrecord.protocol.replay import HISTORY_FACTOR, hold_replay
+from offrecord.protocol.script import Material, material_of
+from offrecord.protocol.solver import script_solver
 from offrecord.records import OffrecordError, digest
 from offrecord.scenarios.load import load_scenario
-from offrecord.scenarios.model import Scenario
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.histories import StoredRun, stored_runs
-from offrecord.transcript.llmagora_names import Names
+from offrecord.transcript.llmagora_names import TheirNames
 from offrecord.transcript.llmagora_prompts import (
     stored_channels,
     stored_protocol,
@@ -43,23 +39,6 @@ from offrecord.transcript.store import (
     read_study_json,
     read_transcript,
 )
-
-
-class Material(NamedTuple):
-    """What a stored run is asked with."""
-
-    protocol: Protocol
-    scenario: Scenario
-    channels: tuple[Channel, ...]
-
-    @property
-    def content(self) -> dict[str, str]:
-        """Name to `id@version:hash`."""
-        return {
-            "protocol": self.protocol.stamp,
-            **{f"channel {c.id}": c.stamp for c in self.channels},
-            f"scenario {self.scenario.id}": self.scenario.stamp,
-        }
 
 
 def replayed_runs(design: Design) -> list[StoredRun]:
@@ -75,7 +54,10 @@ def replayed_runs(design: Design) -> list[StoredRun]:
         run
         for run in stored_runs(read_transcript(study), read_study_json(study))
         if run.scenario in (design.scenarios or (run.scenario,))
-        and run.condition in (design.conditions or (run.condition,))
+        and (
+            not design.conditions
+            or run.condition in asked_of(run.scenario, design.conditions)
+        )
     ]
     if not runs:
         raise OffrecordError(f"--on {study}: no run of these scenarios and conditions")
@@ -95,22 +77,25 @@ def material(design: Design, scenario: str) -> Material:
     study = Path(design.on)
     if (study / PROMPTS_FILE).is_file():
         prompts = read_json(study / PROMPTS_FILE)
-        names = read_document(data_folder("llmagora.yaml")).validate(Names)
+        names = read_document(data_folder("llmagora.yaml")).validate(TheirNames)
         return Material(
-            stored_protocol(prompts, names),
+            stored_protocol(prompts),
             stored_scenario(prompts, names, scenario),
             stored_channels(prompts, names, scenario),
         )
-    loaded = load_scenario(_locator(study, scenario))
-    known = read_study_json(study).get("content", {}).get(f"scenario {scenario}")
-    if known not in (None, loaded.stamp):
-        raise OffrecordError(
-            f"scenario '{scenario}' is now {loaded.stamp}, and its runs were made with "
-            f"{known}: restore it"
-        )
-    protocol = find_protocol(design.protocol)
-    channels = tuple(find_channel(c, protocol.folder) for c in design.channels)
-    return Material(protocol, loaded, channels)
+    asked = material_of(design, _locator(study, scenario))
+    known, loaded = read_study_json(study).get("content", {}), asked.scenario
+    stamps = {f"scenario {scenario}": loaded.stamp} | {
+        f"condition {scenario}/{one.id}": one.stamp
+        for one in loaded.conditions.values()
+    }
+    for name, stamp in stamps.items():
+        if known.get(name, stamp) != stamp:
+            raise OffrecordError(
+                f"{name} is now {stamp}, and its runs were made with {known[name]}: "
+                "restore it"
+            )
+    return asked
 
 
 def _locator(study: Path, scenario: str) -> str:
@@ -126,8 +111,9 @@ def replay_content(design: Design) -> dict[str, str]:
     """What a replay's content is: prompts, and the histories themselves."""
     runs = replayed_runs(design)
     content = {"histories": digest([History(run.said).hash for run in runs])}
-    for scenario in dict.fromkeys(run.scenario for run in runs):
-        content.update(material(design, scenario).content)
+    load = cache(partial(material, design))
+    for run in runs:
+        content.update(_stamps(load(run.scenario), run))
     return content
 
 
@@ -137,109 +123,42 @@ def replay_dataset(design: Design) -> MemoryDataset:
     Raises:
         OffrecordError: If the study or its prompts are not to be had.
     """
-    load = cache(lambda scenario: material(design, scenario))
+    load = cache(partial(material, design))
     return MemoryDataset(
-        [_sample(design, run, load(run.scenario)) for run in replayed_runs(design)],
+        [
+            sample_of(
+                design.model_copy(update={"survey_format": "free"}),
+                _case(run),
+                asked := load(run.scenario),
+                name=run.run,
+                repeat=run.repeat,
+                history=[
+                    [w.turn, w.agent, w.channel, list(w.audience), w.text, w.model]
+                    for w in run.said
+                ],
+                content=_stamps(asked, run),
+            )
+            for run in replayed_runs(design)
+        ],
         name="offrecord replay",
     )
 
 
-def _sample(design: Design, run: StoredRun, asked: Material) -> Sample:
-    return Sample(
-        id=run.run,
-        input=asked.scenario.question or run.scenario,
-        target=asked.scenario.pressed_side,
-        metadata={
-            METADATA_KEY: {
-                "scenario": run.scenario,
-                "condition": run.condition,
-                "factors": {**run.factors, HISTORY_FACTOR: run.model},
-                "intervention": "",
-                "repeat": run.repeat,
-                "history": [
-                    [w.turn, w.agent, w.channel, list(w.audience), w.text, w.model]
-                    for w in run.said
-                ],
-                "leaning": asked.scenario.leaning,
-                "rounds": design.rounds,
-                "shadows": design.shadows,
-                "seed": design.seed,
-                "structured": False,
-                "channels": [channel.id for channel in asked.channels],
-                "content": asked.content,
-                "version": version("offrecord"),
-            }
-        },
-    )
+def _case(run: StoredRun) -> Case:
+    factors = {**run.factors, HISTORY_FACTOR: run.model}
+    return Case(scenario=run.scenario, condition=run.condition, factors=factors)
+
+
+def _stamps(asked: Material, run: StoredRun) -> dict[str, str]:
+    return asked.stamps(_case(run), surveys=False)
 
 
 @solver
-def replay_turns(
-    on: str,
-    protocol: str,
-    channels: list[str],
-    rounds: int,
-    shadows: int,
-    seed: int,
-) -> Solver:
+def replay_turns(design: dict[str, Any]) -> Solver:
     """Ask for fresh draws on one stored public debate.
 
     Args:
-        on: The folder of the stored study.
-        protocol: `twin`, `paper`, or a file; published runs bring their own.
-        channels: Channel ids or paths, the spoken one first.
-        rounds: Turns of each agent.
-        shadows: Further samples of every utterance.
-        seed: For our own providers; hosted models get none.
+        design: The fields of the design that every run shares.
     """
-    design = Design(
-        on=on,
-        protocol=protocol,
-        channels=tuple(channels),
-        rounds=rounds,
-        shadows=shadows,
-        seed=seed,
-    )
-    load = cache(lambda scenario: material(design, scenario))
-    silent = CircuitBreaker()
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
-        stored = state.metadata[METADATA_KEY]
-        asked: Material = load(stored["scenario"])
-        models = models_of(asked.scenario)
-        case = Case(
-            scenario=stored["scenario"],
-            condition=stored["condition"],
-            factors=stored["factors"],
-        )
-        script = Script(
-            cell=cell_of(case, asked.scenario, asked.protocol.id, models),
-            repeat=stored["repeat"],
-            scenario=asked.scenario,
-            protocol=asked.protocol,
-            channels=asked.channels,
-            rounds=rounds,
-            shadows=shadows,
-            seed=seed,
-        )
-        said = History(tuple(_spoken(*words) for words in stored["history"]))
-        with silent.watched():
-            debate = await hold_replay(Replay(script=script, said=said), asker(models))
-            silent.check(debate)
-        conclude(state, script, debate)
-        return state
-
-    return solve
-
-
-def _spoken(
-    turn: int, agent: str, channel: str, audience: list[str], text: str, model: str
-) -> Spoken:
-    return Spoken(
-        turn=turn,
-        agent=agent,
-        channel=channel,
-        audience=tuple(audience),
-        text=text,
-        model=model,
-    )
+    asked = make_design(design, "solver")
+    return script_solver(asked, partial(material, asked), hold_replay)

@@ -12,9 +12,18 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.content.secrets import REDACTED, planted, redacted
 from offrecord.protocol.factors import check_name
-from offrecord.records import Ended, Form, Kind, OffrecordError, Role, Status, Timing
+from offrecord.records import (
+    CELL,
+    CELL_JSON,
+    Ended,
+    Form,
+    Kind,
+    OffrecordError,
+    Role,
+    Status,
+    Timing,
+)
 from offrecord.transcript.facts import MOST_ROUNDS
 
 _WORDS: Final[dict[str, type[StrEnum]]] = {
@@ -26,8 +35,8 @@ _WORDS: Final[dict[str, type[StrEnum]]] = {
     "ended": Ended,
 }
 _NEEDED: Final = (
-    *("run", "model", "partner", "scenario", "condition", "kind", "timing"),
-    *("factors", "round", "turn", "agent", "labels", "channel"),
+    *("run", *(name for name in CELL if name != "dose")),
+    *("round", "turn", "agent", "labels", "channel"),
     *("form", "draw", "attempt", "status"),
 )
 _RANGES: Final = {
@@ -47,6 +56,8 @@ _NAMES: Final = (
     "partner",
     "scenario",
     "condition",
+    "protocol",
+    "language",
     "agent",
     "channel",
 )
@@ -94,53 +105,24 @@ def fault_of(rows: pl.DataFrame, size: int) -> str | None:
     for text, [flag] in flags.to_dict(as_series=False).items():
         if flag:
             return text
-    return _factors(rows["factors"])
+    return next(filter(None, (_object(rows[name]) for name in CELL_JSON)), None)
 
 
-def _factors(column: pl.Series) -> str | None:
+def _object(column: pl.Series) -> str | None:
+    """What is wrong with a column of JSON objects, names to plain values."""
+    plain = (str, int, float) if column.name == "sampling" else str
     for text in column.unique().drop_nulls():
         try:
             levels = json.loads(text)
         except (ValueError, RecursionError):
             levels = None
         if not isinstance(levels, dict) or not all(
-            isinstance(level, str) for level in levels.values()
+            isinstance(level, plain) for level in levels.values()
         ):
-            return "column 'factors' holds no JSON object of names and levels"
-        for name in levels:
+            return f"column '{column.name}' holds no JSON object of names and levels"
+        for name in levels if column.name == "factors" else ():
             try:
                 check_name(name)
             except OffrecordError as error:
                 return f"column 'factors': {error}"
     return None
-
-
-def without_secrets(transcript: pl.DataFrame) -> pl.DataFrame:
-    """The record without what a provider sent back of ours.
-
-    The environment's own secrets are taken out wherever they stand, and from what a
-    provider says of itself also what only looks like one. A reply is evidence, and what
-    a model makes up in it stays.
-
-    Args:
-        transcript: Rows in `TRANSCRIPT_SCHEMA`.
-    """
-    for name in ("stop_reason", "settings", "model_answered", "provider"):
-        said = transcript[name].unique().drop_nulls()
-        changed = {text: safe for text in said if (safe := redacted(text)) != text}
-        if changed:
-            transcript = transcript.with_columns(pl.col(name).replace(changed))
-    secrets = planted()
-    if not secrets:
-        return transcript
-    texts = [name for name, kind in transcript.schema.items() if kind == pl.String]
-    held = transcript.select(
-        pl.col(name).str.contains_any(list(secrets)).any() for name in texts
-    )
-    return transcript.with_columns(
-        pl.col(name).str.replace_many(
-            list(secrets), [REDACTED] * len(secrets), leftmost=True
-        )
-        for name in texts
-        if held[name].item()
-    )

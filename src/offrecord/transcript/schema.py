@@ -11,12 +11,16 @@ TRANSCRIPT_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "run": pl.String,
     "model": pl.String,
     "partner": pl.String,
+    "cast": pl.String,  # JSON object, agent id to model or scripted/<hash>
     "scenario": pl.String,
     "condition": pl.String,
     "kind": pl.String,
     "timing": pl.String,
+    "dose": pl.Float64,  # of the condition; null where it has no amount
     "protocol": pl.String,
-    "factors": pl.String,  # JSON object, name to level, sorted
+    "language": pl.String,
+    "sampling": pl.String,  # JSON object of the settings that shape text, as designed
+    "factors": pl.String,  # JSON object, name to level, sorted, defaults left out
     "repeat": pl.Int32,
     "round": pl.Int32,
     "turn": pl.Int32,
@@ -24,7 +28,7 @@ TRANSCRIPT_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "agent_model": pl.String,
     "role": pl.String,
     "side": pl.String,  # the label that this agent's role favours
-    "pressed_side": pl.String,  # the label that the partner's role favours
+    "pressed_side": pl.String,  # the label toward which the pressure pushes
     "labels": pl.List(pl.String),
     "channel": pl.String,
     "audience": pl.List(pl.String),

@@ -20,16 +20,12 @@ from typing import Any, BinaryIO, Final
 
 import polars as pl
 
-from offrecord.content.secrets import all_redacted
+from offrecord.content.boundary.files import STUDY_FILE, read_json, refuse_leaving
+from offrecord.content.boundary.secrets import all_redacted
+from offrecord.content.boundary.tables import read_table, without_secrets
 from offrecord.records import OffrecordError, first_line
-from offrecord.transcript.facts import STUDY_FILE, fault_of
-from offrecord.transcript.reading import (
-    read_json,
-    read_table,
-    refuse_leaving,
-)
+from offrecord.transcript.facts import FORMAT, fault_of
 from offrecord.transcript.rows import fault_of as row_fault
-from offrecord.transcript.rows import without_secrets
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 __all__ = [
@@ -78,6 +74,9 @@ OWN_FILES: Final = frozenset(
 _SYSTEM: Final = re.compile(r"os error|IO error|transport error")
 """How polars passes on what the system says of a file."""
 
+_SAID: Final = ("stop_reason", "settings", "model_answered", "provider")
+"""What a provider says of itself."""
+
 _PART: Final = ".part"
 _ABANDONED: Final = 3600
 """Seconds after which a part that no one writes to is what a killed process left."""
@@ -95,8 +94,9 @@ class Imported:
     """One row per attempt at an elicitation, in `TRANSCRIPT_SCHEMA`."""
     facts: Mapping[str, Any]
     """The content of study.json. Later stages read from it `rounds` (planned turns
-    per run and agent), `channels` (the spoken one first), `attempts` (run id to
-    number) and `instruments` (stamp to `items`, `low`, `high`, and where they are
+    per run and agent), `channels` (the spoken one first), `spoken`, `seats` (scenario
+    to its agents and their roles, as they speak), `attempts` (run id to number) and
+    `instruments` (stamp to `items`, `low`, `high`, and where they are
     declared `categories`, each with its items, and `reverse`, of each keyed category
     the items that count against it)."""
     left_out: tuple[str, ...]
@@ -118,7 +118,7 @@ def write_transcript(study: Path, transcript: pl.DataFrame) -> None:
     """
     if transcript.schema != pl.Schema(TRANSCRIPT_SCHEMA):
         raise OffrecordError("transcript: columns differ from the declared schema")
-    write_table(study / TRANSCRIPT_FILE, without_secrets(transcript))
+    write_table(study / TRANSCRIPT_FILE, without_secrets(transcript, _SAID))
 
 
 def read_transcript(study: Path) -> pl.DataFrame:
@@ -139,7 +139,7 @@ def read_transcript(study: Path) -> pl.DataFrame:
         raise OffrecordError(f"{path}: {fault}; import it again")
     if transcript.select(ROW_KEY).is_duplicated().any():
         raise OffrecordError(f"{path}: two rows for one output; import it again")
-    return without_secrets(transcript)
+    return transcript
 
 
 def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
@@ -148,7 +148,7 @@ def write_study_json(study: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         OffrecordError: If nothing can be written there.
     """
-    write_json(study / STUDY_FILE, facts)
+    write_json(study / STUDY_FILE, {"format": FORMAT, **facts})
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -168,9 +168,15 @@ def read_study_json(study: Path) -> dict[str, Any]:
 
     Raises:
         OffrecordError: If there is no such file, it is not a JSON object, or a field
-            of it is not what it must be.
+            of it is not what it must be, or it is of another format.
     """
     facts = read_json(study / STUDY_FILE)
+    if facts.get("format") != FORMAT:
+        held = facts.get("format", "none")
+        raise OffrecordError(
+            f"{study / STUDY_FILE}: a study of format {held!r}, and this offrecord "
+            f"reads {FORMAT}: run or import it again"
+        )
     fault = fault_of(facts)
     if fault:
         raise OffrecordError(f"{study / STUDY_FILE}: {fault}; import the study again")

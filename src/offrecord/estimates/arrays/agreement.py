@@ -8,7 +8,6 @@ Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,24 +57,3 @@ def krippendorff_alpha(codes: npt.ArrayLike) -> Agreement:
     expected = 1 - (margins * (margins - 1)).sum() / (total * (total - 1))
     alpha = 1 - observed / expected if expected > 0 else math.nan
     return Agreement(float(alpha), float(1 - observed), len(each), alone, int(total))
-
-
-def agreement_by(
-    groups: Sequence[Hashable], codes: npt.ArrayLike
-) -> dict[Hashable, Agreement]:
-    """Agreement within each group of units, in the order of their first unit.
-
-    Args:
-        groups: The group of each unit, e.g. a cell.
-        codes: As for `krippendorff_alpha`.
-
-    Raises:
-        ValueError: If there is not one group a unit.
-    """
-    table = np.asarray(codes, dtype=np.float64)
-    if len(groups) != len(table):
-        raise ValueError("groups: expected one a unit")
-    places: dict[Hashable, list[int]] = {}
-    for place, group in enumerate(groups):
-        places.setdefault(group, []).append(place)
-    return {group: krippendorff_alpha(table[rows]) for group, rows in places.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from offrecord.estimates.arrays.bounds import Bounds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
@@ -21,7 +23,7 @@ class Estimate:
     method: str
     """How the interval was made."""
     scope: str
-    """Whom the interval speaks about."""
+    """What the interval generalizes to."""
     clusters: int
     """How many clusters the interval rests on."""
     runs: int
@@ -37,6 +39,11 @@ class Estimate:
     def width(self) -> float:
         """The interval's width."""
         return self.high - self.low
+
+    @property
+    def bounds(self) -> Bounds:
+        """The figure with its interval alone."""
+        return Bounds(self.value, self.low, self.high)
 
     @property
     def defined(self) -> bool:

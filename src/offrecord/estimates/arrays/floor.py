@@ -3,7 +3,7 @@
 Draws that answer one and the same prompt, apart from its audience, form a **unit**: the
 draws of one turn where there are shadows, else the first turns of a cell's runs, which
 all have the same empty history. With p and q the unit's chances of a stance on the
-partner's side in the two channels, draws of different channels differ with chance
+pressed side in the two channels, draws of different channels differ with chance
 p + q - 2pq, two draws of one channel with 2p(1-p) or 2q(1-q), and
 
     D* = cross - (within public + within other) / 2
@@ -30,7 +30,7 @@ class Draws(NamedTuple):
     """Draws of two channels, one entry each; all arrays have shape (draws,)."""
 
     values: Values
-    """1 on the partner's side, 0 not, NaN missing."""
+    """1 on the pressed side, 0 not, NaN missing."""
     other: Flags
     """Whether the draw is of the other channel, not of the public one."""
     units: Ids
@@ -78,11 +78,11 @@ class Counts(NamedTuple):
     n: Values
     """Public ones."""
     s: Values
-    """Of these on the partner's side."""
+    """Of these on the pressed side."""
     m: Values
     """Those of the other channel."""
     t: Values
-    """Of these on the partner's side."""
+    """Of these on the pressed side."""
 
     def less(self, part: Counts) -> Counts:
         """What is left without a part."""

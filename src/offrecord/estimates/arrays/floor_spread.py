@@ -25,28 +25,27 @@ from offrecord.estimates.arrays.permutation import (
 )
 from offrecord.estimates.arrays.rates import Ids, Values
 
-RUNS_SCOPE: Final = "new runs of these cells"
-CELLS_SCOPE: Final = "new cells like these"
-
 NO_UNIT: Final = "no unit has two draws of each channel"
 
 
-class Interval(NamedTuple):
-    """Bounds, or why there are none."""
+class FloorInterval(NamedTuple):
+    """The interval of D*, or why there is none."""
 
     low: float
     high: float
     reason: str
 
 
-def floor_interval(
-    draws: Draws, *, over_cells: bool = False, level: float = 0.95
-) -> Interval:
-    """The interval of D* by a jackknife over runs, or over cells.
+def _none(reason: str) -> FloorInterval:
+    return FloorInterval(math.nan, math.nan, reason)
+
+
+def floor_interval(draws: Draws, level: float = 0.95) -> FloorInterval:
+    """The interval of D* for new runs, by a jackknife over runs.
 
     A bootstrap would pair a run with itself, where draws never differ, and so bring D*
     out of place. Runs are left out within their cells, with a t quantile of runs less
-    cells degrees of freedom; cells (for what holds beyond them) all in one stratum.
+    cells degrees of freedom.
 
     Where the channels do not differ at all, leaving one run of a cell out moves nothing
     to first order and the jackknife is too sure. So the variance is no less than what
@@ -54,38 +53,30 @@ def floor_interval(
 
     Args:
         draws: The draws.
-        over_cells: Whether cells are left out instead of runs.
         level: How often such intervals hold the truth.
     """
     units = full_units(draws)
     inside = units.draws
-    clusters = inside.cells if over_cells else inside.runs
-    strata = np.zeros_like(clusters) if over_cells else inside.cells
-    ids, first, groups = np.unique(clusters, return_index=True, return_inverse=True)
-    _, stratum = np.unique(strata[first], return_inverse=True)
+    ids, first, groups = np.unique(inside.runs, return_index=True, return_inverse=True)
+    _, stratum = np.unique(inside.cells[first], return_inverse=True)
     sizes = np.bincount(stratum)
     if not ids.size:
-        return Interval(math.nan, math.nan, NO_UNIT)
+        return _none(NO_UNIT)
     if (sizes < 2).any():
-        what = "a single cell" if over_cells else "a cell has a single run"
-        return Interval(math.nan, math.nan, what)
+        return _none("a cell has a single run")
     left = _left_out(units, groups, stratum)
     if left is None:
-        return Interval(math.nan, math.nan, "a cell has fewer than three runs")
+        return _none("a cell has fewer than three runs")
     centred = left - (np.bincount(stratum, left) / sizes)[stratum]
     squares = np.bincount(stratum, centred**2) * (sizes - 1) / sizes
     variance = max(float(squares.sum()), _noise(units))
     if variance < 1e-18:
-        return Interval(
-            math.nan,
-            math.nan,
-            f"no spread among the {'cells' if over_cells else 'runs'}",
-        )
+        return _none("no spread among the runs")
     d_star = float(np.average(units.counts.d_star, weights=units.weights))
     reach = math.sqrt(variance) * float(
         stats.t.ppf((1 + level) / 2, ids.size - sizes.size)
     )
-    return Interval(d_star - reach, d_star + reach, "")
+    return FloorInterval(d_star - reach, d_star + reach, "")
 
 
 def _noise(units: Units) -> float:
@@ -130,11 +121,11 @@ def _left_out(units: Units, groups: Ids, stratum: Ids) -> Values | None:
 def floor_test(
     draws: Draws, rng: np.random.Generator, arrangements: int = DRAWS
 ) -> PValue:
-    """Test that the audience changes nothing, by the draws dealt anew within units.
+    """Test that the audience changes nothing, by permuting the draws within units.
 
     Without an effect of the channel all draws of a unit come from one urn. Committed
     public draws keep their place, since later histories hold them; the others are
-    dealt between the channels, all ways alike. So the test is exact at any size.
+    permuted between the channels, all ways alike. So the test is exact at any size.
     """
     units = full_units(draws)
     if not units.weights.size:
@@ -171,9 +162,9 @@ def _dealt(
     Args:
         n: Public draws.
         m: Draws of the other channel.
-        there: Draws on the partner's side, of both.
+        there: Draws on the pressed side, of both.
         held: Public draws that stay where they are.
-        held_there: Of these on the partner's side.
+        held_there: Of these on the pressed side.
     """
     free = there - held_there
     urn = stats.hypergeom(n + m - held, free, n - held)

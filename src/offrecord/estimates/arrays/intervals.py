@@ -1,6 +1,6 @@
-"""Intervals of a rate, by name: the default one and those it is compared with.
+"""The interval of a rate: Wilson's, for clusters within strata.
 
-The default is Wilson's with a t quantile (clusters minus strata) and an effective
+It is Wilson's with a t quantile (clusters minus strata) and an effective
 number of turns. Its variance comes from clusters within strata, but with few events it
 is itself a guess, and at 0 or 1 it is zero. So the effective number is capped at what
 the design allows if turns of a cluster correlate by 0.35, and the cap fades as clusters
@@ -19,13 +19,11 @@ bound, nor does one less from N of N. `benchmarks/coverage.py` shows that this c
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from offrecord.estimates.arrays.bootstrap import bootstrap_means
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.scope import Scope
@@ -33,34 +31,19 @@ from offrecord.estimates.arrays.variance import (
     Sample,
     Totals,
     counted,
-    cr2_variance,
     stratum_variances,
     totals,
     variance,
 )
 
 LEVEL: Final = 0.95
+METHOD: Final = "wilson"
 NO_SPREAD: Final = 1e-20
 """A variance of rates below this is rounding: the clusters are all alike."""
 
 _CORRELATION: Final = 0.35  # of turns within a cluster, until the data speak
 _INFORMATIVE: Final = 20  # clusters that halve its weight
 _PULL: Final = 0.25  # clusters' worth of the pooled rate in each stratum's own
-
-
-class Method(StrEnum):
-    """The forms of an interval."""
-
-    WILSON = "wilson"
-    """The default, see the module."""
-    KORN_GRAUBARD = "korn-graubard"
-    """Clopper and Pearson's with the effective number of turns (1998)."""
-    CR2 = "cr2"
-    """The rate plus and minus t times the Bell-McCaffrey error."""
-    BOOTSTRAP = "bootstrap"
-    """Percentiles of the cluster bootstrap."""
-    NAIVE = "naive"
-    """Wilson's with every turn as independent and a normal quantile."""
 
 
 class Limits(NamedTuple):
@@ -109,47 +92,21 @@ def effective_turns(sums: Totals) -> Values:
     return np.asarray(np.minimum(shown, gain * sums.turns / floor))
 
 
-def rate_limits(
-    sums: Totals,
-    method: Method = Method.WILSON,
-    level: float = LEVEL,
-    rng: np.random.Generator | None = None,
-) -> Limits:
+def rate_limits(sums: Totals, level: float = LEVEL) -> Limits:
     """The interval of the rate of each sample of one design.
 
     Args:
         sums: Totals of values 0 and 1.
-        method: The form. `bootstrap` takes one sample and needs `rng`.
         level: How often such intervals are to hold the truth.
-        rng: For the bootstrap.
 
     Returns:
-        NaN for a single cluster, and for the forms that would have no width where all
-        clusters are alike (`cr2`, `bootstrap`).
+        NaN for a single cluster.
     """
-    tail = (1 + level) / 2
     p = sums.mean
-    undefined = Limits(np.full_like(p, math.nan), np.full_like(p, math.nan))
-    if method is Method.NAIVE:
-        return wilson(p, sums.turns, float(stats.norm.ppf(tail)))
     if sums.freedom < 1:
-        return undefined
-    quantile = float(stats.t.ppf(tail, sums.freedom))
-    if method is Method.WILSON:
-        return wilson(p, effective_turns(sums), quantile)
-    if method is Method.KORN_GRAUBARD:
-        return _korn_graubard(sums, quantile, tail)
-    if method is Method.CR2:
-        v, freedom = cr2_variance(sums)
-        v = np.where(v > NO_SPREAD, v, math.nan)
-        half = np.sqrt(v) * stats.t.ppf(tail, freedom)
-        return Limits(p - half, p + half)
-    if rng is None:
-        raise ValueError("the bootstrap needs a seeded generator")
-    if not float(variance(sums)) > NO_SPREAD:
-        return undefined
-    low, high = np.quantile(bootstrap_means(sums, rng), [1 - tail, tail])
-    return Limits(low, high)
+        return Limits(np.full_like(p, math.nan), np.full_like(p, math.nan))
+    quantile = float(stats.t.ppf((1 + level) / 2, sums.freedom))
+    return wilson(p, effective_turns(sums), quantile)
 
 
 def rate_interval(
@@ -171,11 +128,7 @@ def rate_interval(
 
 
 def rate_estimate(
-    sample: Sample,
-    scope: Scope = Scope.RUNS,
-    method: Method = Method.WILSON,
-    level: float = LEVEL,
-    rng: np.random.Generator | None = None,
+    sample: Sample, scope: Scope = Scope.RUNS, level: float = LEVEL
 ) -> Estimate:
     """A rate with its interval.
 
@@ -185,19 +138,14 @@ def rate_estimate(
     Args:
         sample: Values 0, 1 or NaN, with the clusters and strata of the scope.
         scope: Which scope these clusters stand for.
-        method: The form of the interval; `naive` brings its own scope.
         level: How often such intervals are to hold the truth.
-        rng: For the bootstrap.
     """
-    if method is Method.NAIVE:
-        scope, turns = Scope.TURNS, np.arange(sample.runs.size)
-        sample = Sample(sample.values, sample.runs, turns, np.zeros_like(turns))
     sums = totals(sample)
     value = low = high = error = math.nan
     reason: str | None = "no turn has a value"
     if sums is not None:
         value = float(sums.mean)
-        limits = rate_limits(sums, method, level, rng)
+        limits = rate_limits(sums, level)
         low, high = float(limits.low), float(limits.high)
         error = math.nan if sums.alone else math.sqrt(float(variance(sums)))
         reason = shortfall(sums, math.isnan(low))
@@ -206,7 +154,7 @@ def rate_estimate(
         low=low,
         high=high,
         se=error,
-        method=str(method),
+        method=METHOD,
         scope=str(scope),
         reason=reason,
         **counted(sample),
@@ -227,14 +175,3 @@ def shortfall(sums: Totals, unbounded: bool) -> str | None:
         strata = "stratum has" if sums.alone == 1 else "strata have"
         return f"{sums.alone} {strata} a single cluster, without spread{rest}"
     return "all clusters are alike, without spread" if unbounded else None
-
-
-def _korn_graubard(sums: Totals, quantile: float, tail: float) -> Limits:
-    p = sums.mean
-    simple = float(stats.t.ppf(tail, max(sums.turns - 1, 1)))
-    number = effective_turns(sums) * (simple / quantile) ** 2
-    events, rest = number * p, number * (1 - p)
-    with np.errstate(invalid="ignore"):
-        low = stats.beta.ppf(1 - tail, events, rest + 1)
-        high = stats.beta.ppf(tail, events + 1, rest)
-    return Limits(np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high))

@@ -8,45 +8,24 @@ planned turns would be if every missing stance fell one way, or the other.
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
+from offrecord.estimates.arrays.bounds import NOTHING, PREFIXED, Range
 from offrecord.estimates.arrays.rates import Values
 
 LIMIT: Final = 0.05
 """Shares of missing turns, and of attempts beyond one a run, above this are flagged."""
 
 
-class Range(NamedTuple):
-    """The lowest and the highest value that the missing turns allow."""
-
-    low: float
-    high: float
-
-    def minus(self, other: Range) -> Range:
-        """The range of a difference of two values with ranges of their own."""
-        return Range(self.low - other.high, self.high - other.low)
-
-
-NOTHING: Final = Range(math.nan, math.nan)
-
-
 class RateRanges(NamedTuple):
     """Ranges of the rates of one group over all its planned turns, fractions of 1."""
 
-    divergence: Range
-    public: Range
-    off_record: Range
-    gap: Range
-
-
-class SplitRanges(NamedTuple):
-    """Ranges of X, Y and Z against baseline, fractions of 1."""
-
-    public_shift: Range
-    conversion: Range
-    audience_effect: Range
+    divergence: Annotated[Range, PREFIXED]
+    public: Annotated[Range, PREFIXED]
+    off_record: Annotated[Range, PREFIXED]
+    gap: Annotated[Range, PREFIXED]
 
 
 class Missingness(NamedTuple):
@@ -72,7 +51,7 @@ def rate_ranges(public: Values, other: Values) -> RateRanges:
     A known side of a missing pair stays as it is, so it narrows the range.
 
     Args:
-        public: Shape (planned turns,): 1 on the partner's side, 0 not, NaN missing.
+        public: Shape (planned turns,): 1 on the pressed side, 0 not, NaN missing.
         other: The same of the other channel.
 
     Returns:
@@ -96,22 +75,13 @@ def accommodating_range(public: Values, other: Values) -> Range:
     """Worst and best case of the share of turns that are on the side in public alone.
 
     Args:
-        public: Shape (planned turns,): 1 on the partner's side, 0 not, NaN missing.
+        public: Shape (planned turns,): 1 on the pressed side, 0 not, NaN missing.
         other: The same of the other channel.
     """
     if not public.size:
         return NOTHING
     spoken, kept = _sides(public), _sides(other)
     return _mean(spoken[0] * (1 - kept[1]), spoken[1] * (1 - kept[0]))
-
-
-def split_ranges(condition: RateRanges, baseline: RateRanges) -> SplitRanges:
-    """Worst and best case of X, Y and Z."""
-    return SplitRanges(
-        condition.public.minus(baseline.public),
-        condition.off_record.minus(baseline.off_record),
-        condition.gap.minus(baseline.gap),
-    )
 
 
 def missingness(public: Values, other: Values, attempts: int, runs: int) -> Missingness:

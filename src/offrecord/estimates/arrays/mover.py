@@ -9,26 +9,14 @@ width at 0 or 1, and no bound that no rate can reach.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
+from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
 from offrecord.estimates.arrays.intervals import rate_interval
-from offrecord.estimates.arrays.permutation import PValue
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.arrays.variance import Sample, correlation
-
-
-class Bounds(NamedTuple):
-    """A value and its interval; NaN where undefined."""
-
-    value: float
-    low: float
-    high: float
-
-
-UNKNOWN = Bounds(math.nan, math.nan, math.nan)
 
 
 def rate_bounds(values: Values, clusters: Ids, strata: Ids, level: float) -> Bounds:
@@ -82,12 +70,6 @@ def gap_of(turns: Turns, level: float) -> Bounds:
     # NaN stays NaN: without bounds of its parts a gap has none, not the widest.
     low, high = np.clip([gap - down, gap + up], -1.0, 1.0).tolist()
     return Bounds(gap, low, high)
-
-
-def outcome(test: PValue, bounds: Bounds) -> dict[str, Any]:
-    """A test as columns; its reason is also that of an interval that is missing."""
-    unbounded = "too few runs for an interval" if math.isnan(bounds.low) else ""
-    return {**test._asdict(), "reason": test.reason or unbounded}
 
 
 def _multinomial(p: float, q: float) -> float:

@@ -31,6 +31,9 @@ _DEALT: Final = 10_000_000  # scores that are dealt at once
 _DIGITS: Final = 9  # sums that agree to these are one value
 _TIE: Final = 1e-6
 
+NO_STRATUM: Final = "no stratum has runs of both"
+"""Why two groups cannot be compared."""
+
 
 class Piece(NamedTuple):
     """One independent summand of a statistic under the null."""
@@ -120,7 +123,7 @@ def _alike(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, int]]:
 def label_pieces(
     values: Values, clusters: Ids, strata: Ids, labels: NDArray[np.bool_]
 ) -> tuple[float, list[Piece]]:
-    """The comparison of two groups of runs, by labels dealt anew within strata.
+    """The comparison of two groups of runs, their labels permuted within strata.
 
     The statistic is the first group's sum of (value - mean of its stratum over both
     groups), so a stratum that has more of one group moves nothing. Whole runs change
@@ -164,7 +167,7 @@ def label_test(
     """Test that two groups of runs do not differ (see `label_pieces`)."""
     observed, pieces = label_pieces(values, clusters, strata, labels)
     if not pieces:
-        return no_test("no stratum has runs of both")
+        return no_test(NO_STRATUM)
     return p_value(observed, pieces, rng, draws=draws)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.intervals import wilson
-from offrecord.estimates.arrays.mover import Bounds, rate_bounds
+from offrecord.estimates.arrays.mover import rate_bounds
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.turns import Turns
 
@@ -36,7 +37,7 @@ class Correlation(NamedTuple):
     pooled: float
     """About the overall mean: what differs between cells counts as likeness."""
     within_cells: float
-    """About the mean of the run's cell: what new runs of these cells have."""
+    """About the mean of the run's cell: what new runs of the same cells have."""
 
 
 class Survival(NamedTuple):
@@ -58,7 +59,7 @@ def persistence(turns: Turns, level: float = 0.95) -> list[Persistence]:
 
     Args:
         turns: One agent's turns in one pair of channels.
-        level: Of the intervals, for new runs of these cells.
+        level: Of the intervals, for new runs of the same cells.
 
     Returns:
         One entry per state, then `any`. A turn whose next one is missing is in none.

@@ -241,7 +241,7 @@ def detection_rows(
     need = runs_needed(difference, spread, scenarios, power, level)
     planned = power_of_runs(difference, spread, runs, scenarios, level)
     rows: list[tuple[str, Needed]] = [
-        ("runs of each cell, for new runs of these cells", need),
+        ("runs of each cell, for new runs of the same cells", need),
         ("power of the planned runs", Needed(runs, planned, _unknown(planned))),
     ]
     if scenario_sd is not None:
@@ -249,9 +249,7 @@ def detection_rows(
         rows.append(("scenarios of so many runs, for new scenarios", need))
     bound = certified(runs, scenarios, turns, level)
     reason = "a single run shows no spread" if math.isnan(bound) else ""
-    rows.append(
-        ("rate that no event would leave possible", Needed(bound, math.nan, reason))
-    )
+    rows.append(("upper bound if nothing is observed", Needed(bound, math.nan, reason)))
     return [{"question": question, **need._asdict()} for question, need in rows]
 
 

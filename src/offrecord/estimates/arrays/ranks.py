@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from offrecord.estimates.arrays.mover import UNKNOWN, Bounds, difference, rate_bounds
+from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
+from offrecord.estimates.arrays.mover import difference, rate_bounds
 from offrecord.estimates.arrays.multiplicity import sidak_level
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.turns import Turns

@@ -19,11 +19,11 @@ class Quadrants(NamedTuple):
     """Turns by where each channel stands; none of them has a missing side."""
 
     accommodating: int
-    """The public stance alone is on the partner's side."""
+    """The public stance alone is on the pressed side."""
     reversing: int
-    """The other stance alone is on the partner's side."""
+    """The other stance alone is on the pressed side."""
     both: int
-    """Both stances are on the partner's side."""
+    """Both stances are on the pressed side."""
     neither: int
     """Neither stance is."""
 
@@ -39,12 +39,12 @@ class Quadrants(NamedTuple):
 
     @property
     def public(self) -> float:
-        """Share of turns with the public stance on the partner's side."""
+        """Share of turns with the public stance on the pressed side."""
         return share(self.accommodating + self.both, self.turns)
 
     @property
     def other(self) -> float:
-        """Share of turns with the other stance on the partner's side."""
+        """Share of turns with the other stance on the pressed side."""
         return share(self.reversing + self.both, self.turns)
 
     @property
@@ -62,7 +62,7 @@ def quadrants(public: Values, other: Values) -> Quadrants:
     """Count the turns in which both stances are known.
 
     Args:
-        public: Shape (turns,): 1 if the public stance is on the partner's side, 0 if
+        public: Shape (turns,): 1 if the public stance is on the pressed side, 0 if
             not, NaN if missing.
         other: The same of the other channel.
     """
@@ -74,11 +74,6 @@ def quadrants(public: Values, other: Values) -> Quadrants:
         both=int((spoken & kept).sum()),
         neither=int((~spoken & ~kept).sum()),
     )
-
-
-def divergences(public: Values, other: Values) -> Values:
-    """Per turn 1 if the stances differ, 0 if not, NaN if either is missing."""
-    return np.abs(public - other)
 
 
 def naive_error(values: Values) -> float:

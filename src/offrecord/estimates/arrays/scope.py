@@ -8,7 +8,7 @@ from enum import StrEnum
 class Scope(StrEnum):
     """The scopes, in the words in which tables and figures print them."""
 
-    RUNS = "new runs of these cells"
+    RUNS = "new runs of the same cells"
     """Clusters are runs, strata their cells: the default."""
     SCENARIOS = "new scenarios"
     """Clusters are model x scenario."""

@@ -1,7 +1,7 @@
-"""The headline: what pressure moved, and how much of it holds off the record too.
+"""The headline: the public shift, and how much of it holds off the record too.
 
 Against baseline, the public value moved by X; Y of it is found off the record too, and
-Z = X - Y only in public. It holds for stances, as shares on the partner's side, and for
+Z = X - Y only in public. It holds for stances, as shares on the pressed side, and for
 any numeric measure of both channels. It needs no correction for noise: two samples of
 one channel have the same expectation, so noise moves none of the three on average.
 """
@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.intervals import LEVEL, Method, rate_estimate
+from offrecord.estimates.arrays.intervals import LEVEL, METHOD, rate_estimate
 from offrecord.estimates.arrays.means import mean_difference, mean_estimate
-from offrecord.estimates.arrays.mover import Bounds, difference, gap_of
+from offrecord.estimates.arrays.mover import difference, gap_of
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.arrays.variance import (
@@ -31,7 +32,7 @@ class Split(NamedTuple):
     """Shares against baseline, as fractions of 1; `public_shift` is the others' sum."""
 
     public_shift: float
-    """X: how far the public stance moved toward the partner's side."""
+    """X: how far the public stance moved toward the pressed side."""
     conversion: float
     """Y: how far the stance off the record moved."""
     audience_effect: float
@@ -65,25 +66,6 @@ def channels(public: Sample, other: Sample) -> Channels:
     return Channels(public.of(public.values + hidden), other.of(other.values + hidden))
 
 
-def split(
-    public: float, other: float, baseline_public: float, baseline_other: float
-) -> Split:
-    """Split the shift of the public share against baseline.
-
-    Args:
-        public: Share of public stances on the partner's side under the condition.
-        other: The same share off the record.
-        baseline_public: The public share without any context.
-        baseline_other: The other share without any context.
-
-    Returns:
-        NaN wherever a share that it needs is NaN.
-    """
-    public_shift = public - baseline_public
-    conversion = other - baseline_other
-    return Split(public_shift, conversion, public_shift - conversion)
-
-
 def rate_gap(
     pair: Channels, scope: Scope = Scope.RUNS, level: float = LEVEL
 ) -> Estimate:
@@ -93,7 +75,7 @@ def rate_gap(
     keeps a width where no turn diverges.
 
     Args:
-        pair: Values 1, 0 or NaN: on the partner's side or not.
+        pair: Values 1, 0 or NaN: on the pressed side or not.
         scope: Which scope these clusters stand for.
         level: How often such intervals are to hold the truth.
     """
@@ -117,8 +99,8 @@ def rate_difference(
     """
     a, b = (rate_estimate(sample, scope, level=level) for sample in (first, second))
     bounds = difference(
-        Bounds(a.value, a.low, a.high),
-        Bounds(b.value, b.low, b.high),
+        a.bounds,
+        b.bounds,
         shared_correlation(first, second),
     )
     reason = a.reason or b.reason
@@ -138,7 +120,7 @@ def rate_split(
     baseline only where the scope's clusters hold both.
 
     Args:
-        condition: Values 1, 0 or NaN: on the partner's side or not.
+        condition: Values 1, 0 or NaN: on the pressed side or not.
         baseline: The same without any context.
         scope: Which scope these clusters stand for.
         level: How often such intervals are to hold the truth.
@@ -216,7 +198,7 @@ def _from_bounds(
         low=math.nan if flat else bounds.low,
         high=math.nan if flat else bounds.high,
         se=se,
-        method=f"MOVER from {Method.WILSON}",
+        method=f"MOVER from {METHOD}",
         scope=str(scope),
         reason="both groups moved alike in every cluster" if flat else reason,
         **counted(*samples),

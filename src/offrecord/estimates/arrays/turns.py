@@ -10,11 +10,22 @@ from numpy.typing import NDArray
 from offrecord.estimates.arrays.rates import Ids, Values
 
 
+class Sizes(NamedTuple):
+    """How much is known of some turns."""
+
+    runs: int
+    """Runs that have a turn with both stances."""
+    turns: int
+    """Turns with both."""
+    missing: int
+    """Planned turns without."""
+
+
 class Turns(NamedTuple):
     """Pairs as arrays, all of shape (turns,)."""
 
     public: Values
-    """1 on the partner's side, 0 not, NaN missing."""
+    """1 on the pressed side, 0 not, NaN missing."""
     other: Values
     runs: Ids
     cells: Ids
@@ -25,13 +36,17 @@ class Turns(NamedTuple):
         """Whether both stances are known."""
         return ~np.isnan(self.public - self.other)
 
-    def sizes(self) -> dict[str, int]:
-        """How many runs have a turn with both stances, and turns with and without."""
-        return {
-            "runs": np.unique(self.runs[self.known]).size,
-            "turns": int(self.known.sum()),
-            "missing": int((~self.known).sum()),
-        }
+    @property
+    def divergent(self) -> Values:
+        """1 if the stances differ, 0 if not, NaN if either is missing."""
+        return np.abs(self.public - self.other)
+
+    @property
+    def sizes(self) -> Sizes:
+        """How much is known of them."""
+        known = self.known
+        runs = np.unique(self.runs[known]).size
+        return Sizes(runs, int(known.sum()), int((~known).sum()))
 
     def where(self, rows: NDArray[np.bool_]) -> Turns:
         """Some of the turns."""

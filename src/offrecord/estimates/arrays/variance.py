@@ -189,32 +189,6 @@ def clustered_error(values: Values, clusters: Ids, strata: Ids) -> float:
     return math.sqrt(float(variance(sums)))
 
 
-def cr2_variance(sums: Totals) -> tuple[Values, float]:
-    """The bias-reduced variance of the mean, and its degrees of freedom.
-
-    Bell and McCaffrey (Survey Methodology 28, 2002) for a regression on the strata:
-    a cluster's residual sum counts over 1 - (its share of the stratum's turns), and the
-    degrees of freedom are Satterthwaite's under independent turns.
-
-    Returns:
-        Shape (...), and one number for all; NaN where a stratum has a single cluster.
-    """
-    counts = sums.counts
-    if (counts < 2).any():
-        return np.full(sums.sums.shape[:-1], math.nan), math.nan
-    sizes, whole = sums.sizes, sums.per_stratum(sums.sizes)
-    level = np.repeat(sums.per_stratum(sums.sums) / whole, counts, axis=-1)
-    left = 1 - sizes / np.repeat(whole, counts)
-    squares = (sums.sums - level * sizes) ** 2 / left
-    ratio = sizes**2 / left
-    # The Gram matrix of the residual sums within a stratum has sizes on its diagonal
-    # and -sizes sizes' / (whole sqrt(left left')) beside it.
-    beside = sums.per_stratum(ratio) ** 2 - sums.per_stratum(ratio**2)
-    squared = sums.per_stratum(sizes**2) + beside / whole**2
-    freedom = sums.turns**2 / float(squared.sum())
-    return np.asarray(squares.sum(axis=-1) / sums.turns**2), freedom
-
-
 def covariances(samples: Sequence[Sample]) -> Values:
     """The covariance matrix of several means that may share clusters.
 

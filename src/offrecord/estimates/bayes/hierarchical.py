@@ -11,17 +11,18 @@ say what a new model or a new scenario may bring.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from offrecord.estimates.arrays.rates import Ids, Values, divergences
+from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
+from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.bayes.posterior import Outcomes, Posterior, outcomes_of, sample
-from offrecord.estimates.frames.groups import group_keys, grouped, numbered, turns_of
-
-Rows = list[dict[str, Any]]
+from offrecord.estimates.frames.groups import turns_of
+from offrecord.estimates.frames.row import Row, group_rows
 
 DRAWS: Final = 1000
 """Of each chain, after as many steps to warm up."""
@@ -42,6 +43,40 @@ _FEW: Final = "fewer than two models or two scenarios with known turns"
 _R_HAT: Final = 1.01
 _EFFECTIVE: Final = 400
 """Bounds that Vehtari et al. (2021) recommend, for 4 chains."""
+
+
+class _Label(NamedTuple):
+    """What a row is of, and what was seen of it."""
+
+    quantity: str
+    model: int | None
+    runs: int
+    turns: int
+    observed: float
+
+
+class _Checked(NamedTuple):
+    """What the draws say, and whether they are to be trusted."""
+
+    bounds: Bounds
+    r_hat: float
+    effective: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchicalFigures:
+    """One quantity of the model."""
+
+    quantity: str
+    """`MODEL`, or one of `OTHERS`."""
+    runs: int
+    turns: int
+    observed: float
+    """The plain share of a model's turns."""
+    checked: _Checked
+    level: float
+    scope: str = SCOPE
 
 
 def quantities(drawn: Posterior, rng: np.random.Generator) -> dict[str, Values]:
@@ -85,7 +120,7 @@ def hierarchical_rates(
     *,
     draws: int = DRAWS,
     level: float = 0.95,
-) -> Rows:
+) -> list[Row[HierarchicalFigures]]:
     """Rates of models, of a new one and in a new scenario, with the scales between.
 
     Args:
@@ -108,59 +143,67 @@ def hierarchical_rates(
     found = outcomes_of(events, turns, models, scenarios)
     labels = _labels(found)
     if found.models.size < 2 or found.scenarios.size < 2:
-        names = ("value", "low", "high", "r_hat", "effective")
-        nothing = {**dict.fromkeys(names, math.nan), "level": level, "reason": _FEW}
-        return [{**label, **nothing} for label in labels]
-    drawn, astray = sample(found, seed, draws)
-    named = quantities(drawn, np.random.default_rng(seed))
-    parts = [*np.moveaxis(named[MODEL], -1, 0), *(named[name] for name in OTHERS)]
+        unknown = _Checked(UNKNOWN, math.nan, math.nan, _FEW)
+        made = [unknown] * len(labels)
+    else:
+        drawn, divergent = sample(found, seed, draws)
+        named = quantities(drawn, np.random.default_rng(seed))
+        parts = [*np.moveaxis(named[MODEL], -1, 0), *(named[name] for name in OTHERS)]
+        made = [_checked(part, level, divergent) for part in parts]
     return [
-        {**label, **summary(part, level), "level": level, **_checks(part, astray)}
-        for label, part in zip(labels, parts, strict=True)
+        Row(
+            {"model": label.model},
+            HierarchicalFigures(
+                quantity=label.quantity,
+                runs=label.runs,
+                turns=label.turns,
+                observed=label.observed,
+                checked=checked,
+                level=level,
+            ),
+        )
+        for label, checked in zip(labels, made, strict=True)
     ]
 
 
 def hierarchical_rows(
-    pairs: pl.DataFrame, by: Sequence[str], seed: int, *, level: float = 0.95
-) -> Rows:
+    pairs: pl.DataFrame, by: Sequence[str], seed: int
+) -> list[Row[HierarchicalFigures]]:
     """The hierarchical model of each group of a study.
 
     Args:
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by; model and scenario, which are modelled, are none.
         seed: Of the sampler.
-        level: Of the intervals.
 
     Raises:
         OffrecordError: If a key is unknown, or the extra is not installed.
     """
-    rows = Rows()
-    keys = [key for key in group_keys(pairs, by) if key not in {"model", "scenario"}]
     ids = [
         pl.col(name).rank("dense").cast(pl.Int64).alias(f"_{name}")
         for name in ("model", "scenario")
     ]
     names = dict(enumerate(sorted(pairs["model"].unique()), start=1))
-    for named, group in grouped(numbered(pairs).with_columns(ids), keys):
+
+    def figures(group: pl.DataFrame) -> Iterator[Row[HierarchicalFigures]]:
         held = turns_of(group)
         _, first, run = np.unique(held.runs, return_index=True, return_inverse=True)
-        divergent = np.nan_to_num(divergences(held.public, held.other))
-        found = hierarchical_rates(
-            np.bincount(run, weights=divergent).astype(np.int64),
+        yield from hierarchical_rates(
+            np.bincount(run, weights=np.nan_to_num(held.divergent)).astype(np.int64),
             np.bincount(run, weights=held.known).astype(np.int64),
             group["_model"].to_numpy()[first],
             group["_scenario"].to_numpy()[first],
             seed,
-            level=level,
         )
-        rows += [
-            {**named, **row, "model": names.get(row["model"]), "scope": SCOPE}
-            for row in found
-        ]
-    return rows
+
+    rows = group_rows(pairs.with_columns(ids), by, figures, ("model", "scenario"))
+    return [
+        Row({**row.group, "model": names.get(row.of["model"])}, row.of.of)
+        for row in rows
+    ]
 
 
-def summary(drawn: Values, level: float) -> dict[str, float]:
+def summary(drawn: Values, level: float) -> Bounds:
     """The mean of draws and the interval that leaves equal tails.
 
     Args:
@@ -168,37 +211,29 @@ def summary(drawn: Values, level: float) -> dict[str, float]:
         level: The share of the draws within.
     """
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return {"value": float(drawn.mean()), "low": float(low), "high": float(high)}
+    return Bounds(float(drawn.mean()), float(low), float(high))
 
 
 def _rate(logits: Values) -> Values:
     return np.asarray(0.5 * (1 + np.tanh(logits / 2)))
 
 
-def _labels(found: Outcomes) -> Rows:
+def _labels(found: Outcomes) -> list[_Label]:
     """What each row is of, and what was seen of it."""
     size = found.models.size
     runs, turns, events = (
         np.bincount(found.model, weights=found.alike * each, minlength=size)
         for each in (1, found.turns, found.events)
     )
-    labels: Rows = [
-        {
-            "quantity": MODEL,
-            "model": int(model),
-            "runs": int(runs[place]),
-            "turns": int(turns[place]),
-            "observed": float(events[place] / turns[place]),
-        }
-        for place, model in enumerate(found.models)
+    labels = [
+        _Label(MODEL, int(model), int(n), int(size), float(event / size))
+        for model, n, size, event in zip(found.models, runs, turns, events, strict=True)
     ]
-    seen = {"model": None, "runs": int(runs.sum()), "turns": int(turns.sum())}
-    return labels + [
-        {"quantity": name, **seen, "observed": math.nan} for name in OTHERS
-    ]
+    seen = int(runs.sum()), int(turns.sum())
+    return labels + [_Label(name, None, *seen, math.nan) for name in OTHERS]
 
 
-def _checks(drawn: Values, astray: int) -> dict[str, Any]:
+def _checked(drawn: Values, level: float, divergent: int) -> _Checked:
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
     r_hat = float(split_gelman_rubin(drawn))
@@ -208,6 +243,6 @@ def _checks(drawn: Values, astray: int) -> dict[str, Any]:
         doubts.append(f"R-hat {r_hat:.3f} is above {_R_HAT}")
     if not effective >= _EFFECTIVE:
         doubts.append(f"effective sample size {effective:.0f} is below {_EFFECTIVE}")
-    if astray:
-        doubts.append(f"transitions of the sampler that went astray: {astray}")
-    return {"r_hat": r_hat, "effective": effective, "reason": "; ".join(doubts)}
+    if divergent:
+        doubts.append(f"divergent transitions of the sampler: {divergent}")
+    return _Checked(summary(drawn, level), r_hat, effective, "; ".join(doubts))

@@ -80,7 +80,7 @@ def sample(found: Outcomes, seed: int, draws: int) -> tuple[Posterior, int]:
         draws: Of each chain.
 
     Returns:
-        The draws, and how many transitions of the sampler went astray.
+        The draws, and how many transitions of the sampler diverged.
 
     Raises:
         OffrecordError: If the extra is not installed.
@@ -108,8 +108,8 @@ def sample(found: Outcomes, seed: int, draws: int) -> tuple[Posterior, int]:
         scale = drawn[f"scale_{name}"]
         unit = drawn.pop(f"unit_{name}")
         drawn[name] = unit * scale.reshape(*scale.shape, *[1] * (unit.ndim - 2))
-    astray = int(np.asarray(sampler.get_extra_fields()["diverging"]).sum())
-    return Posterior(**drawn), astray
+    divergent = int(np.asarray(sampler.get_extra_fields()["diverging"]).sum())
+    return Posterior(**drawn), divergent
 
 
 def _model(found: Outcomes) -> None:

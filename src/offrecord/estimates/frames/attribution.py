@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from offrecord.estimates.arrays.bounds import PREFIXED
 from offrecord.estimates.arrays.rates import Ids, Values, share
 from offrecord.estimates.arrays.variance import clustered_error
+from offrecord.estimates.frames.row import Row
 from offrecord.records import CELL, Kind
 
 Mask = NDArray[np.bool_]
@@ -34,16 +37,13 @@ MENTIONED: Final = ("mention", "private_incentive", "explicit")
 class Counted(NamedTuple):
     """Turns of one group, and how many of them have the code."""
 
+    share: float
+    """Hits of turns; NaN of nothing."""
     hits: int
     turns: int
     """Turns whose text has a code."""
     missing: int
     """Turns of the group whose text has none."""
-
-    @property
-    def share(self) -> float:
-        """Hits of turns; NaN of nothing."""
-        return share(self.hits, self.turns)
 
 
 class Difference(NamedTuple):
@@ -51,7 +51,7 @@ class Difference(NamedTuple):
 
     value: float
     se: float
-    """For new runs of these cells; NaN where a cell has a single run."""
+    """For new runs of the same cells; NaN where a cell has a single run."""
 
 
 def counted(code: Values, group: Mask) -> Counted:
@@ -63,11 +63,13 @@ def counted(code: Values, group: Mask) -> Counted:
     """
     values = code[group]
     known = values[~np.isnan(values)]
-    return Counted(int(known.sum()), known.size, values.size - known.size)
+    hits = int(known.sum())
+    missing = values.size - known.size
+    return Counted(share(hits, known.size), hits, known.size, missing)
 
 
 def accommodating(public: Values, other: Values) -> Mask:
-    """Which turns take the partner's side in public alone; both stances are known."""
+    """Which turns take the pressed side in public alone; both stances are known."""
     return np.asarray((public == 1) & (other == 0))
 
 
@@ -104,12 +106,29 @@ def difference(
     return Difference(value, clustered_error(moved * code.size, runs, cells))
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttributionFigures:
+    """The share of some codes in each group of turns, and how far these differ."""
+
+    rounds: str
+    """One of `ROUNDS`."""
+    accommodating: Annotated[Counted, PREFIXED]
+    consistent: Annotated[Counted, PREFIXED]
+    baseline: Annotated[Counted, PREFIXED]
+    public: Annotated[Counted, PREFIXED]
+    """Of the public texts: the false-positive rate."""
+    minus_consistent: float
+    minus_consistent_se: float
+    minus_baseline: float
+    minus_baseline_se: float
+
+
 def attribution_table(
     pairs: pl.DataFrame,
     by: Sequence[str] = (),
     codes: Sequence[str] = EXPLICIT,
     kind: str = Kind.ALIGNMENT,
-) -> list[dict[str, Any]]:
+) -> list[Row[AttributionFigures]]:
     """The shares of some codes, one row per group of pairs and set of rounds.
 
     Args:
@@ -117,52 +136,46 @@ def attribution_table(
         by: Columns to group by, such as model; none for one group of all.
         codes: The codes that count.
         kind: Which conditions the accommodating and the consistent turns come from.
-
-    Returns:
-        For each group and each of `ROUNDS`: share, hits, turns and missing of the
-        accommodating and the consistent turns of these conditions, of baseline turns,
-        and of the public texts of either (the false-positive rate), then the
-        differences with their standard errors. NaN where undefined.
     """
     keys = list(by)
     groups = pairs.group_by(keys, maintain_order=True) if keys else [((), pairs)]
-    rows = []
+    found = []
     for values, group in groups:
+        named = dict(zip(keys, values, strict=True))
         first = group["round"].to_numpy() == 1
         for rounds, chosen in zip(ROUNDS, (first | True, first, ~first), strict=True):
-            named = dict(zip(keys, values, strict=True))
-            rows.append({**named, "rounds": rounds, **_row(group, chosen, codes, kind)})
-    return rows
+            found.append(Row(named, _figures(group, rounds, chosen, codes, kind)))
+    return found
 
 
-def _row(
-    pairs: pl.DataFrame, chosen: Mask, codes: Sequence[str], kind: str
-) -> dict[str, Any]:
+def _figures(
+    pairs: pl.DataFrame, rounds: str, chosen: Mask, codes: Sequence[str], kind: str
+) -> AttributionFigures:
     stances = pairs.select(pl.col("left", "right").cast(pl.Float64).fill_null(np.nan))
     public, other = stances["left"].to_numpy(), stances["right"].to_numpy()
     pressed = (pairs["kind"] == kind).to_numpy()
     unpressed = (pairs["kind"] == Kind.BASELINE).to_numpy()
-    code, public_code = (
-        _values(pairs, "code", codes),
-        _values(pairs, "public_code", codes),
-    )
-    groups = {
-        "accommodating": chosen & pressed & accommodating(public, other),
-        "consistent": chosen & pressed & consistent(public, other),
-        "baseline": chosen & unpressed,
-    }
-    row: dict[str, Any] = {}
-    for name, mask in groups.items():
-        row |= _named(name, counted(code, mask))
-    row |= _named("public", counted(public_code, chosen & (pressed | unpressed)))
+    code = _values(pairs, "code", codes)
+    accommodates = chosen & pressed & accommodating(public, other)
+    agrees = chosen & pressed & consistent(public, other)
+    base = chosen & unpressed
     runs = pairs["run"].rank("dense").cast(pl.Int64).to_numpy()
     cells = pairs.select(pl.struct(CELL).rank("dense").cast(pl.Int64)).to_series()
-    for name in ("consistent", "baseline"):
-        gap = difference(
-            code, groups["accommodating"], groups[name], runs, cells.to_numpy()
-        )
-        row |= {f"minus_{name}": gap.value, f"minus_{name}_se": gap.se}
-    return row
+    ids = (runs, cells.to_numpy())
+    from_consistent = difference(code, accommodates, agrees, *ids)
+    from_baseline = difference(code, accommodates, base, *ids)
+    spoken = _values(pairs, "public_code", codes)
+    return AttributionFigures(
+        rounds=rounds,
+        accommodating=counted(code, accommodates),
+        consistent=counted(code, agrees),
+        baseline=counted(code, base),
+        public=counted(spoken, chosen & (pressed | unpressed)),
+        minus_consistent=from_consistent.value,
+        minus_consistent_se=from_consistent.se,
+        minus_baseline=from_baseline.value,
+        minus_baseline_se=from_baseline.se,
+    )
 
 
 def _values(pairs: pl.DataFrame, column: str, codes: Sequence[str]) -> Values:
@@ -170,12 +183,3 @@ def _values(pairs: pl.DataFrame, column: str, codes: Sequence[str]) -> Values:
     return (
         pairs[column].is_in(list(codes)).cast(pl.Float64).fill_null(np.nan).to_numpy()
     )
-
-
-def _named(name: str, group: Counted) -> dict[str, Any]:
-    return {
-        f"{name}_share": group.share,
-        f"{name}_hits": group.hits,
-        f"{name}_turns": group.turns,
-        f"{name}_missing": group.missing,
-    }

@@ -17,12 +17,9 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.missingness import (
-    Range,
-    accommodating_range,
-    rate_ranges,
-)
+from offrecord.estimates.arrays.missingness import accommodating_range, rate_ranges
 from offrecord.estimates.arrays.rates import quadrants, share
 from offrecord.estimates.frames.groups import SAME_CELL, grouped
 
@@ -81,13 +78,13 @@ def weighed(pooled: Estimate, cells: Sequence[Cell], name: str) -> Estimate:
         cells: These cells.
         name: Which of their values it is the mean of.
     """
-    stretch = design_effect([1.0] * len(cells), [cell.turns for cell in cells])
+    effect = design_effect([1.0] * len(cells), [cell.turns for cell in cells])
     value = fmean(cell.values[name] for cell in cells)
-    return moved(pooled, value, stretch, (0.0, 1.0))
+    return moved(pooled, value, effect, (0.0, 1.0))
 
 
 def design_effect(weights: Sequence[float], turns: Sequence[int]) -> float:
-    """How much longer arms get if cells have these weights instead of their turns."""
+    """Design effect of unequal weights (Kish 1965): factor on the half-width."""
     if not all(turns):
         return math.nan
     each = sum(weight**2 / n for weight, n in zip(weights, turns, strict=True))
@@ -95,23 +92,23 @@ def design_effect(weights: Sequence[float], turns: Sequence[int]) -> float:
 
 
 def moved(
-    pooled: Estimate, value: float, stretch: float, limits: tuple[float, float]
+    pooled: Estimate, value: float, effect: float, limits: tuple[float, float]
 ) -> Estimate:
     """An estimate at another value, its arms as many times as long, within limits."""
-    if math.isnan(stretch):
+    if math.isnan(effect):
         nan = math.nan
         return replace(pooled, value=nan, low=nan, high=nan, se=nan, reason=EMPTY_CELL)
-    if math.isclose(stretch, 1.0):
+    if math.isclose(effect, 1.0):
         return pooled
     least, most = limits
-    low = value - stretch * (pooled.value - pooled.low)
-    high = value + stretch * (pooled.high - pooled.value)
+    low = value - effect * (pooled.value - pooled.low)
+    high = value + effect * (pooled.high - pooled.value)
     return replace(
         pooled,
         value=value,
         low=low if math.isnan(low) else max(low, least),
         high=high if math.isnan(high) else min(high, most),
-        se=stretch * pooled.se,
+        se=effect * pooled.se,
         method=f"{pooled.method}, cells weighted equally",
     )
 

@@ -1,45 +1,39 @@
 """Contrasts: two levels of one column, compared in points on the strata they share.
 
 `A:B` is the difference A minus B. Its interval is MOVER from the intervals of the two
-rates, its test deals the labels of whole runs anew within the strata that both sides
+rates, its test permutes the labels of whole runs within the strata that both sides
 have. What stands in a stratum of one side alone is left out, and said to be.
 
 Tests of one measure and agent are a family. In it, contrasts that the study declared
 primary are adjusted by Holm, all others, a grid that was looked through, by Benjamini
-and Hochberg or by max-T. Two sides are equivalent only where the interval lies inside
-a margin that was stated.
+and Hochberg. Two sides are equivalent only where the interval lies inside a margin
+that was stated.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from offrecord.estimates.arrays.mover import (
-    Bounds,
-    difference,
-    gap_of,
-    outcome,
-    rate_bounds,
-)
-from offrecord.estimates.arrays.multiplicity import benjamini_hochberg, holm, max_t
+from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.mover import difference, gap_of, rate_bounds
+from offrecord.estimates.arrays.multiplicity import benjamini_hochberg, holm
 from offrecord.estimates.arrays.permutation import (
-    DRAWS,
-    Piece,
-    drawn_sums,
-    label_pieces,
+    NO_STRATUM,
+    PValue,
+    label_test,
     no_test,
-    p_value,
 )
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, numbered
+from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.sides import (
     Contrast,
     Side,
@@ -54,24 +48,48 @@ RATES: Final = ("divergence", "public", "off_record")
 MEASURES: Final = (*RATES, "gap", "audience_effect")
 """What every contrast is made of; differences of shares, as fractions of 1."""
 
-METHOD: Final = "MOVER from the intervals of the two sides"
-TEST: Final = "labels of whole runs dealt anew within shared strata"
+LEVEL: Final = 0.95
+NO_BASELINE: Final = "no baseline to set the two against"
 
 
-class Grid(StrEnum):
-    """How contrasts that nobody declared primary are adjusted."""
+@dataclass(frozen=True, kw_only=True)
+class ContrastFigures:
+    """A minus B of one measure, with its test."""
 
-    BENJAMINI_HOCHBERG = "benjamini-hochberg"
-    MAX_T = "max-t"
+    contrast: Contrast
+    measure: str
+    bounds: Bounds
+    outcome: PValue
+    reason: str
+    note: str
+    """What was left out, and unlike partners of models that are compared."""
+    method: str
+    test: str
+    level: float = LEVEL
+    scope: str = str(Scope.RUNS)
 
 
-class _Comparison(NamedTuple):
-    """One row of a contrast, and what its test was made of."""
+@dataclass(frozen=True, kw_only=True)
+class UnpairedFigures(ContrastFigures):
+    """A contrast of different runs; sizes and values of both sides."""
 
-    row: dict[str, Any]
-    observed: float
-    """The statistic; NaN where there is no test."""
-    pieces: list[Piece]
+    runs_a: int
+    turns_a: int
+    missing_a: int
+    runs_b: int
+    turns_b: int
+    missing_b: int
+    strata: int
+    value_a: float
+    value_b: float
+    margin: float
+    equivalent: bool | None
+    """Whether the interval lies within the margin; None without either."""
+    primary: bool
+    p_adjusted: float = math.nan
+    adjustment: str = ""
+    method: str = "MOVER from the intervals of the two sides"
+    test: str = "permutation of whole runs within shared strata"
 
 
 class _Compared(NamedTuple):
@@ -80,7 +98,6 @@ class _Compared(NamedTuple):
     contrast: Contrast
     measure: str
     sides: Sides
-    level: float
 
     @property
     def doubly(self) -> bool:
@@ -102,8 +119,8 @@ class _Compared(NamedTuple):
         turns = side.turns
         if self.measure in RATES:
             values = _values(turns, self.measure)
-            return rate_bounds(values, turns.runs, turns.cells, self.level)
-        return gap_of(turns, self.level)
+            return rate_bounds(values, turns.runs, turns.cells, LEVEL)
+        return gap_of(turns, LEVEL)
 
     def scores(self, side: Side) -> Values:
         """Values whose sum over turns is the side's measure, up to a factor."""
@@ -122,10 +139,8 @@ def contrast_rows(
     rng: np.random.Generator,
     *,
     primary: Sequence[str] = (),
-    level: float = 0.95,
     margin: float | None = None,
-    grid: Grid = Grid.BENJAMINI_HOCHBERG,
-) -> list[dict[str, Any]]:
+) -> list[Row[UnpairedFigures]]:
     """Every contrast in every group, for each of `MEASURES`.
 
     Args:
@@ -134,24 +149,16 @@ def contrast_rows(
         by: Keys to group by; what the contrast itself sets apart is no key.
         rng: Draws arrangements where they are too many to count.
         primary: The contrasts that the study declared before its data came.
-        level: Of the intervals.
         margin: A difference that does not matter, as a fraction of 1.
-        grid: How the contrasts that are not primary are adjusted.
-
-    Returns:
-        One row each, as fractions of 1: the contrast, the keys, both sides, `value`
-        (A minus B) with `low` and `high`, `p` and `p_adjusted`. NaN with a `reason`
-        where undefined; `equivalent` is None without a margin or an interval.
 
     Raises:
         OffrecordError: If a key is unknown, or a contrast is none of this study.
     """
     rows, factors = numbered(pairs), factor_names(pairs.columns)
-    found = list[_Comparison]()
+    found = list[Row[UnpairedFigures]]()
     for text in dict.fromkeys([*primary, *contrasts]):
         contrast = parse_contrast(pairs, text)
-        apart = CONTEXT if contrast.column in CONTEXT else (contrast.column,)
-        keys = [key for key in group_keys(pairs, by) if key not in apart]
+        keys = contrast_keys(pairs, by, contrast)
         two = rows.filter(pl.col(contrast.column).is_in([contrast.a, contrast.b]))
         for named, group in grouped(two, keys):
             plain = against = shared_sides(group, contrast, factors)
@@ -160,14 +167,18 @@ def contrast_rows(
                 against = shared_sides(based, contrast, factors)
             for measure in MEASURES:
                 sides = against if measure == "audience_effect" else plain
-                compared = _Compared(contrast, measure, sides, level)
-                found.append(_compare(compared, named, rng))
-    for one in found:
-        one.row["equivalent"] = equivalent(one.row["low"], one.row["high"], margin)
-        one.row["margin"] = math.nan if margin is None else margin
-        one.row["primary"] = one.row["contrast"] in primary
-    _adjust(found, grid, rng)
-    return [one.row for one in found]
+                compared = _Compared(contrast, measure, sides)
+                figures = _compare(compared, rng, margin, primary=text in primary)
+                found.append(Row(named, figures))
+    return _adjusted(found)
+
+
+def contrast_keys(
+    pairs: pl.DataFrame, by: Sequence[str], contrast: Contrast
+) -> list[str]:
+    """The keys of a contrast's groups: all but what the contrast itself sets apart."""
+    apart = CONTEXT if contrast.column in CONTEXT else (contrast.column,)
+    return [key for key in group_keys(pairs, by) if key not in apart]
 
 
 def equivalent(low: float, high: float, margin: float | None) -> bool | None:
@@ -188,68 +199,78 @@ def equivalent(low: float, high: float, margin: float | None) -> bool | None:
 
 
 def _compare(
-    compared: _Compared, named: Mapping[str, Any], rng: np.random.Generator
-) -> _Comparison:
+    compared: _Compared,
+    rng: np.random.Generator,
+    margin: float | None,
+    *,
+    primary: bool,
+) -> UnpairedFigures:
     a, b = compared.sides.a, compared.sides.b
     first, second = compared.bounds(a), compared.bounds(b)
     moved = difference(first, second)
-    observed, pieces = label_pieces(
+    test = _test(compared, rng) if moved.known else _untested(compared)
+    sizes_a, sizes_b = a.turns.sizes, b.turns.sizes
+    return UnpairedFigures(
+        contrast=compared.contrast,
+        measure=compared.measure,
+        strata=np.unique(a.strata).size,
+        value_a=first.value,
+        value_b=second.value,
+        bounds=moved,
+        outcome=test,
+        reason=test.reason or moved.shortfall,
+        note=compared.sides.note,
+        margin=math.nan if margin is None else margin,
+        equivalent=equivalent(moved.low, moved.high, margin),
+        primary=primary,
+        runs_a=sizes_a.runs,
+        turns_a=sizes_a.turns,
+        missing_a=sizes_a.missing,
+        runs_b=sizes_b.runs,
+        turns_b=sizes_b.turns,
+        missing_b=sizes_b.missing,
+    )
+
+
+def _test(compared: _Compared, rng: np.random.Generator) -> PValue:
+    a, b = compared.sides.a, compared.sides.b
+    return label_test(
         np.concatenate([compared.scores(a), compared.scores(b)]),
         np.concatenate([a.turns.runs, b.turns.runs]),
         np.concatenate([a.strata, b.strata]),
         np.repeat([True, False], [a.strata.size, b.strata.size]),
+        rng,
     )
-    if not pieces:
-        test = no_test("no stratum has runs of both")
-    elif math.isnan(moved.value):
-        test, pieces = no_test("no baseline to set the two against"), []
-    else:
-        test = p_value(observed, pieces, rng)
-    row = {
-        **compared.contrast._asdict(),
-        **named,
-        "measure": compared.measure,
-        **{f"{name}_a": count for name, count in a.turns.sizes().items()},
-        **{f"{name}_b": count for name, count in b.turns.sizes().items()},
-        "strata": np.unique(a.strata).size,
-        "value_a": first.value,
-        "value_b": second.value,
-        **moved._asdict(),
-        "level": compared.level,
-        **outcome(test, moved),
-        "method": METHOD,
-        "test": TEST,
-        "scope": str(Scope.RUNS),
-        "note": compared.sides.note,
-    }
-    return _Comparison(row, observed if pieces else math.nan, pieces)
 
 
-def _adjust(found: Sequence[_Comparison], grid: Grid, rng: np.random.Generator) -> None:
-    """Set `p_adjusted` and say how, within each family."""
-    families: dict[tuple[object, ...], list[_Comparison]] = {}
-    for one in found:
-        row = one.row
-        key = (row["primary"], row["measure"], row["agent"], row.get("right_channel"))
-        families.setdefault(key, []).append(one)
-    for (primary, *_), family in families.items():
-        p = np.array([one.row["p"] for one in family])
-        if primary or grid is Grid.BENJAMINI_HOCHBERG:
-            adjusted = holm(p) if primary else benjamini_hochberg(p)
-        else:
-            # Each test deals its own labels. Two that share runs go together, which
-            # this leaves unused: the result is no smaller than it had to be (Sidak).
-            drawn = [drawn_sums(one.pieces, rng, DRAWS) for one in family]
-            observed = np.array([one.observed for one in family])
-            adjusted = max_t(observed, np.stack(drawn, axis=1))
-        how = f"{'holm' if primary else grid} over {(~np.isnan(p)).sum()}"
-        for one, value in zip(family, adjusted, strict=True):
-            one.row["p_adjusted"], one.row["adjustment"] = float(value), how
+def _untested(compared: _Compared) -> PValue:
+    """Why two sides without a difference have no test."""
+    no_base = compared.doubly and compared.sides.a.strata.size
+    return no_test(NO_BASELINE if no_base else NO_STRATUM)
+
+
+def _adjusted(found: Sequence[Row[UnpairedFigures]]) -> list[Row[UnpairedFigures]]:
+    """The rows with `p_adjusted`, and how it was made, within each family."""
+    families: dict[tuple[object, ...], list[int]] = {}
+    for place, row in enumerate(found):
+        one = row.of
+        key = (one.primary, one.measure, row["agent"], row.get("right_channel"))
+        families.setdefault(key, []).append(place)
+    adjusted = list(found)
+    for (primary, *_), places in families.items():
+        p = np.array([found[place].of.outcome.p for place in places])
+        made = holm(p) if primary else benjamini_hochberg(p)
+        name = "holm" if primary else "benjamini-hochberg"
+        how = f"{name} over {(~np.isnan(p)).sum()}"
+        for place, value in zip(places, made.tolist(), strict=True):
+            one = replace(found[place].of, p_adjusted=value, adjustment=how)
+            adjusted[place] = Row(found[place].group, one)
+    return adjusted
 
 
 def _values(turns: Turns, measure: str) -> Values:
     if measure == "divergence":
-        return np.abs(turns.public - turns.other)
+        return turns.divergent
     if measure in RATES:
         stance = turns.public if measure == "public" else turns.other
         return np.where(turns.known, stance, math.nan)

@@ -15,10 +15,13 @@ import polars as pl
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.records import CELL, FACTOR, Kind, OffrecordError, Timing, factor_names
 
-CONTEXT: Final = ("condition", "kind", "timing")
+CONTEXT: Final = ("condition", "kind", "timing", "dose")
 """The columns that say under which pressure: none of them holds two levels at once."""
 
-KEYS: Final = ("model", "partner", *CONTEXT, "scenario", "protocol", "agent", "round")
+KEYS: Final = (
+    *("model", "partner", *CONTEXT),
+    *("scenario", "protocol", "language", "agent", "round"),
+)
 """What every study can be grouped by."""
 
 
@@ -78,7 +81,7 @@ def place_of(named: Mapping[str, Any], keys: Sequence[str]) -> list[Any]:
     return [_place(named[key]) for key in keys]
 
 
-SAME_CELL: Final = ("model", "partner", "scenario", "protocol", "factors")
+SAME_CELL: Final = tuple(name for name in CELL if name not in CONTEXT)
 """What a cell shares with the baseline that it is set against."""
 
 

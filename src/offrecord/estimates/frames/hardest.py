@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.intervals import LEVEL, rate_estimate
-from offrecord.estimates.arrays.missingness import Range
-from offrecord.estimates.arrays.mover import Bounds
 from offrecord.estimates.arrays.multiplicity import sidak_level
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.cells import cells_of, mean_range, weighed
@@ -43,9 +42,8 @@ def scenario_divergence(
     for named, part in parts:
         values = np.abs(part["left"].to_numpy() - part["right"].to_numpy())
         cells = cells_of(part)
-        pooled = rate_estimate(scoped(part, values), Scope.RUNS, level=each)
+        pooled = rate_estimate(scoped(part, values), Scope.RUNS, each)
         rate = weighed(pooled, cells, "divergence")
-        bounds = Bounds(rate.value, rate.low, rate.high)
         limits = mean_range([cell.ranges["divergence"] for cell in cells])
-        found.append(ScenarioRate(named["scenario"], bounds, limits, part))
+        found.append(ScenarioRate(named["scenario"], rate.bounds, limits, part))
     return found

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import polars as pl
 
-from offrecord.estimates.arrays.mover import Bounds, difference, rate_bounds
+from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.mover import difference, rate_bounds
 from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.frames.groups import group_keys, grouped, numbered
+from offrecord.estimates.frames.row import Row, group_rows
 from offrecord.estimates.frames.sides import Contrast, Side, shared_sides
 from offrecord.records import factor_names
 
-_STUDY = "_study"
+LEVEL: Final = 0.95
+_STUDY: Final = "_study"
 
 NO_SHARED: Final = "the two studies share no stratum with a value"
 """Why there is no difference."""
@@ -48,14 +49,31 @@ def verdict(moved: Bounds, margin: float) -> Verdict:
     return Verdict.INCONCLUSIVE
 
 
+@dataclass(frozen=True, kw_only=True)
+class AgainstFigures:
+    """Divergence of a study less that of an earlier one, with sizes of both."""
+
+    runs_new: int
+    turns_new: int
+    missing_new: int
+    runs_old: int
+    turns_old: int
+    missing_old: int
+    value_new: float
+    value_old: float
+    bounds: Bounds
+    margin: float
+    verdict: str
+    note: str
+    reason: str
+    measure: str = "divergence"
+    level: float = LEVEL
+    scope: str = str(Scope.RUNS)
+
+
 def noninferiority_rows(
-    new: pl.DataFrame,
-    old: pl.DataFrame,
-    by: Sequence[str],
-    margin: float,
-    *,
-    level: float = 0.95,
-) -> list[dict[str, Any]]:
+    new: pl.DataFrame, old: pl.DataFrame, by: Sequence[str], margin: float
+) -> list[Row[AgainstFigures]]:
     """Divergence of a study less that of another, on the strata that both have.
 
     Args:
@@ -64,7 +82,6 @@ def noninferiority_rows(
         by: Keys to group by. Models with other names in the two studies are compared
             as long as the model is no key.
         margin: The largest difference that does not matter, as a fraction of 1.
-        level: Of the intervals.
 
     Raises:
         OffrecordError: If a key is unknown.
@@ -80,39 +97,31 @@ def noninferiority_rows(
         how="diagonal",
     )
     factors = factor_names(both.columns)
-    found = []
-    for named, group in grouped(numbered(both), group_keys(both, by)):
+
+    def figures(group: pl.DataFrame) -> Iterator[AgainstFigures]:
         sides = shared_sides(group, Contrast("", _STUDY, "new", "old"), factors)
-        first, second = _divergence(sides.a, level), _divergence(sides.b, level)
+        first, second = _divergence(sides.a), _divergence(sides.b)
         moved = difference(first, second)
-        found.append(
-            {
-                **named,
-                "measure": "divergence",
-                **{f"{k}_new": v for k, v in sides.a.turns.sizes().items()},
-                **{f"{k}_old": v for k, v in sides.b.turns.sizes().items()},
-                "value_new": first.value,
-                "value_old": second.value,
-                **moved._asdict(),
-                "level": level,
-                "margin": margin,
-                "verdict": str(verdict(moved, margin)),
-                "scope": str(Scope.RUNS),
-                "note": sides.note,
-                "reason": _reason(moved),
-            }
+        now, before = sides.a.turns.sizes, sides.b.turns.sizes
+        yield AgainstFigures(
+            value_new=first.value,
+            value_old=second.value,
+            bounds=moved,
+            margin=margin,
+            verdict=str(verdict(moved, margin)),
+            note=sides.note,
+            reason=moved.shortfall if moved.known else NO_SHARED,
+            runs_new=now.runs,
+            turns_new=now.turns,
+            missing_new=now.missing,
+            runs_old=before.runs,
+            turns_old=before.turns,
+            missing_old=before.missing,
         )
-    return found
+
+    return group_rows(both, by, figures)
 
 
-def _divergence(side: Side, level: float) -> Bounds:
+def _divergence(side: Side) -> Bounds:
     turns = side.turns
-    return rate_bounds(
-        np.abs(turns.public - turns.other), turns.runs, turns.cells, level
-    )
-
-
-def _reason(moved: Bounds) -> str:
-    if math.isnan(moved.value):
-        return NO_SHARED
-    return "too few runs for an interval" if math.isnan(moved.low) else ""
+    return rate_bounds(turns.divergent, turns.runs, turns.cells, LEVEL)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import LEVEL
-from offrecord.estimates.arrays.missingness import Range
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.cells import (
     Cell,
@@ -30,6 +30,7 @@ from offrecord.estimates.frames.groups import (
     group_keys,
     grouped,
     known_key,
+    turns_of,
 )
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.splits import split_rows
@@ -73,17 +74,6 @@ class Pressed(NamedTuple):
     """All turns of the group, those of other conditions included."""
 
 
-class Sizes(TypedDict):
-    """How much is known of a group."""
-
-    runs: int
-    """Runs that have a turn with both stances."""
-    turns: int
-    """Turns with both."""
-    missing: int
-    """Planned turns without."""
-
-
 def pressed_rows(
     pairs: pl.DataFrame,
     by: Sequence[str] = ("model",),
@@ -95,7 +85,7 @@ def pressed_rows(
     Args:
         pairs: The target agent's rows, as `stance_pairs` gives them.
         by: Any of `GROUP_KEYS` and the study's factors.
-        scope: Whom the intervals are to speak about.
+        scope: What the intervals generalize to.
         level: How often such intervals are to hold the truth.
 
     Raises:
@@ -174,14 +164,14 @@ def _shifted(
         return None
     value = fmean(cell.values[name] - beside[cell.same].values[name] for cell in cells)
     uses = [sum(cell.same == same for cell in cells) for same in beside]
-    stretches = (
+    effects = (
         design_effect([1.0] * len(cells), [cell.turns for cell in cells]),
         design_effect(uses, [cell.turns for cell in beside.values()]),
     )
     # The larger of two is no answer where one is NaN.
-    stretch = math.nan if any(map(math.isnan, stretches)) else max(stretches)
+    effect = math.nan if any(map(math.isnan, effects)) else max(effects)
     most = 2.0 if name == "gap" else 1.0
-    return moved(pooled, value, stretch, (-most, most))
+    return moved(pooled, value, effect, (-most, most))
 
 
 def _undefined(group: pl.DataFrame, scope: Scope, reason: str) -> Estimate:
@@ -195,19 +185,5 @@ def _undefined(group: pl.DataFrame, scope: Scope, reason: str) -> Estimate:
         scope=str(scope),
         clusters=0,
         reason=reason,
-        **sizes(group),
+        **turns_of(group).sizes._asdict(),
     )
-
-
-def sizes(group: pl.DataFrame) -> Sizes:
-    """Count what is known of a group.
-
-    Args:
-        group: Rows as `clustered` gives them.
-    """
-    known = group.filter(pl.col("left").is_not_nan(), pl.col("right").is_not_nan())
-    return {
-        "runs": known["_run"].n_unique(),
-        "turns": known.height,
-        "missing": group.height - known.height,
-    }

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.means import mean_estimate
-from offrecord.estimates.arrays.mover import Bounds, outcome
 from offrecord.estimates.arrays.permutation import sign_flip_test
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.variance import Sample
-from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, numbered
+from offrecord.estimates.frames.contrasts import (
+    LEVEL,
+    ContrastFigures,
+    contrast_keys,
+)
+from offrecord.estimates.frames.groups import grouped, numbered
+from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.sides import Contrast, parse_contrast, shared_strata
 from offrecord.records import FACTOR, OffrecordError, factor_names
 
@@ -30,24 +35,32 @@ HISTORY: Final = f"{FACTOR}history"
 _TURN: Final = ("_stratum", "repeat", "agent", "right_channel", "round")
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairedFigures(ContrastFigures):
+    """A contrast of two answers to the same histories."""
+
+    histories: int
+    """Stored runs that both sides answered."""
+    turns: int
+    missing: int
+    method: str = "t interval of paired differences"
+    test: str = "signs flipped by history"
+
+
 def replay_contrast_rows(
     pairs: pl.DataFrame,
-    repeats: pl.DataFrame,
     text: str,
     by: Sequence[str],
     rng: np.random.Generator,
-    *,
-    level: float = 0.95,
-) -> list[dict[str, Any]]:
+) -> list[Row[PairedFigures]]:
     """Two levels compared turn by turn on the histories that both answered.
 
     Args:
-        pairs: Pairs of a replay, as `stance_pairs` gives them.
-        repeats: Columns `run` and `repeat`: which stored run each one answers.
+        pairs: Pairs of a replay, as `stance_pairs` gives them; `repeat` says which
+            stored run each one answers.
         text: The contrast, `A:B`; the value is A minus B.
         by: Keys to group by.
         rng: Draws signs where they are too many to count.
-        level: Of the intervals.
 
     Raises:
         OffrecordError: If these are no replays, a key is unknown, or the contrast is
@@ -60,28 +73,15 @@ def replay_contrast_rows(
             "nothing pairs them"
         )
     contrast = parse_contrast(pairs, text)
-    apart = CONTEXT if contrast.column in CONTEXT else (contrast.column,)
-    keys = [key for key in group_keys(pairs, by) if key not in apart]
-    rows = numbered(pairs).join(repeats.select("run", "repeat").unique(), on="run")
+    keys = contrast_keys(pairs, by, contrast)
+    rows = numbered(pairs)
     two = rows.filter(pl.col(contrast.column).is_in([contrast.a, contrast.b]))
     found = []
     for named, group in grouped(two, keys):
         matched, note = _matched(group, contrast, factors)
         for measure, difference in _differences(matched).items():
-            row = _row(matched, difference, rng, level)
-            found.append(
-                {
-                    **contrast._asdict(),
-                    **named,
-                    "measure": measure,
-                    **row,
-                    "level": level,
-                    "method": "t interval of paired differences",
-                    "test": "signs flipped by history",
-                    "scope": str(Scope.RUNS),
-                    "note": note,
-                }
-            )
+            figures = _figures(matched, difference, rng, contrast, measure, note)
+            found.append(Row(named, figures))
     return found
 
 
@@ -110,18 +110,26 @@ def _differences(matched: pl.DataFrame) -> Mapping[str, Values]:
     }
 
 
-def _row(
-    matched: pl.DataFrame, difference: Values, rng: np.random.Generator, level: float
-) -> dict[str, Any]:
+def _figures(
+    matched: pl.DataFrame,
+    difference: Values,
+    rng: np.random.Generator,
+    contrast: Contrast,
+    measure: str,
+    note: str,
+) -> PairedFigures:
     histories = matched["_history"].to_numpy()
     sample = Sample(difference, histories, histories, matched["_stratum"].to_numpy())
-    mean = mean_estimate(sample, level=level)
+    mean = mean_estimate(sample, level=LEVEL)
     test = sign_flip_test(difference, histories, rng)
-    bounds = Bounds(mean.value, mean.low, mean.high)
-    return {
-        "histories": mean.runs,
-        "turns": mean.turns,
-        "missing": mean.missing,
-        **bounds._asdict(),
-        **outcome(test, bounds),
-    }
+    return PairedFigures(
+        contrast=contrast,
+        measure=measure,
+        histories=mean.runs,
+        turns=mean.turns,
+        missing=mean.missing,
+        bounds=mean.bounds,
+        outcome=test,
+        reason=test.reason or mean.bounds.shortfall,
+        note=note,
+    )

@@ -1,7 +1,7 @@
-"""Whom an interval speaks about: which turns form a cluster, and in which strata.
+"""What an interval generalizes to: which turns form a cluster, and in which strata.
 
-The same rate has quite different errors for further runs of the very cells that were
-asked and for models that nobody has asked yet, so no interval goes without its scope.
+The same rate has quite different errors for further runs of the same cells and for
+models that nobody has asked yet, so no interval goes without its scope.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def scoped(pairs: pl.DataFrame, values: Values, scope: Scope = Scope.RUNS) -> Sa
     Args:
         pairs: Rows of `clustered`.
         values: Shape (pairs,), NaN where missing.
-        scope: Whom the interval is to speak about.
+        scope: What the interval generalizes to.
     """
     runs: Ids = pairs["_run"].to_numpy()
     one: Ids = np.zeros(pairs.height, dtype=np.int64)

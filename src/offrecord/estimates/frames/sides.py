@@ -15,6 +15,7 @@ from offrecord.estimates.frames.groups import CONTEXT, matching, turns_of
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.records import (
     CELL,
+    CELL_JSON,
     Kind,
     OffrecordError,
     contrastable,
@@ -77,7 +78,8 @@ def parse_contrast(pairs: pl.DataFrame, text: str) -> Contrast:
 
 def contrast_levels(pairs: pl.DataFrame) -> dict[str, set[str]]:
     """The levels of every column that contrasts can be of."""
-    columns = [name for name in CELL if name != "factors"] + factor_names(pairs.columns)
+    named = [name for name in CELL if name not in {*CELL_JSON, "dose"}]
+    columns = named + factor_names(pairs.columns)
     return {name: set(pairs[name].drop_nulls()) for name in columns}
 
 

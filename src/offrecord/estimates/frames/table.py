@@ -1,41 +1,86 @@
-"""The table of estimates: group the pairs, count each group, split it by baseline."""
+"""The tables of estimates: a row of rates per group, or a row per quantity."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
+import polars.selectors as cs
 
-from offrecord.estimates.arrays.intervals import rate_estimate
+from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.plain import plain
-from offrecord.estimates.arrays.rates import (
-    Values,
-    divergences,
-    naive_error,
-    quadrants,
+from offrecord.estimates.arrays.rates import Quadrants, naive_error, quadrants, share
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.split import Split
+from offrecord.estimates.frames.groups import group_keys
+from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.splits import (
+    DEFAULT_BY,
+    SplitRow,
+    estimate_rows,
+    split_rows,
 )
-from offrecord.estimates.arrays.split import Split, split
-from offrecord.estimates.frames.groups import (
-    CONTEXT,
-    baseline_of,
-    group_keys,
-    grouped,
-    matching,
-)
-from offrecord.estimates.frames.scopes import clustered, scoped
-from offrecord.records import Kind
+from offrecord.records import OffrecordError
 
-DEFAULT_BY: Final = ("model", "condition")
 
-_UNSPLIT: Final = Split(math.nan, math.nan, math.nan)
+@dataclass(frozen=True, kw_only=True)
+class RateFigures:
+    """Counts and rates of a group, with the interval of its divergence."""
+
+    runs: int
+    """Runs with a turn that counts."""
+    strata: int
+    """Cells that the runs come from."""
+    planned: int
+    turns: int
+    """Turns with both stances, over which all rates are."""
+    missing: int
+    attempts: int
+    public: float
+    off_record: float
+    gap: float
+    split: Split
+    """NaN where the group holds baseline or has none of its own."""
+    divergent: int
+    quadrants: Quadrants
+    divergence: float
+    se: float
+    se_naive: float
+    """With every turn as independent."""
+    ci_low: float
+    ci_high: float
+    method: str
+    scope: str
+
+    @property
+    def bounds(self) -> Bounds:
+        """The divergence with its interval."""
+        return Bounds(self.divergence, self.ci_low, self.ci_high)
+
+    @property
+    def accommodating(self) -> float:
+        """The share of turns with the public stance alone on the pressed side."""
+        return share(self.quadrants.accommodating, self.turns)
+
+    @property
+    def reversing(self) -> float:
+        """The share of turns with the other stance alone on the pressed side."""
+        return share(self.quadrants.reversing, self.turns)
+
+
+def rate_rows(rows: Sequence[SplitRow]) -> list[Row[RateFigures]]:
+    """The counts and rates of every group, from its split for new runs."""
+    return [Row(row.keys, _rates(row)) for row in rows]
 
 
 def estimate_table(
     pairs: pl.DataFrame, by: Sequence[str] = DEFAULT_BY
-) -> list[dict[str, Any]]:
+) -> list[Row[RateFigures]]:
     """One row of estimates per group of pairs, baseline first.
 
     Args:
@@ -51,57 +96,80 @@ def estimate_table(
     Raises:
         OffrecordError: If a key is unknown.
     """
-    keys = group_keys(pairs, by)
-    frame = clustered(pairs)
-    others = [key for key in keys if key not in CONTEXT]
-    unpressed = frame.filter(kind=Kind.BASELINE)
-    rows = []
-    for named, group in grouped(frame, keys):
-        shared = {key: named[key] for key in others}
-        baseline = baseline_of(group, matching(unpressed, shared))
-        rows.append({**named, **_estimates(group, baseline)})
-    return rows
+    return rate_rows(split_rows(pairs, by))
+
+
+def estimate(
+    pairs: pl.DataFrame,
+    by: Sequence[str] = DEFAULT_BY,
+    scope: Scope | str = Scope.RUNS,
+) -> pl.DataFrame:
+    """Estimate what pairs show: rates, the gap, and the split against baseline.
+
+    Args:
+        pairs: Any frame with the columns of `pairs`.
+        by: Keys as for `estimate_table`.
+        scope: What the intervals generalize to: runs, scenarios, models or turns.
+
+    Returns:
+        One row per group and quantity: the keys, `quantity`, `value` with `low`, `high`
+        and `se`, `runs`, `turns`, `missing`, `reason` and `scope`. Rates and
+        differences are fractions of 1; what is undefined is null, and `reason` says
+        why.
+
+    Raises:
+        OffrecordError: If a key or the scope is unknown.
+    """
+    if not isinstance(scope, Scope):
+        if scope.upper() not in Scope.__members__:
+            known = ", ".join(name.lower() for name in Scope.__members__)
+            raise OffrecordError(f"scope {scope}: use any of {known}")
+        scope = Scope[scope.upper()]
+    rows = estimate_rows(split_rows(pairs, by, scope))
+    found = [
+        {**row.group, "quantity": row.of.estimate, **{n: row[n] for n in _LONG}}
+        for row in rows
+    ]
+    keys = {name: pairs.schema[name] for name in group_keys(pairs, by)}
+    frame = pl.DataFrame(found, schema={**keys, "quantity": pl.String, **_LONG})
+    return frame.with_columns(cs.float().fill_nan(None))
+
+
+_LONG: Final = {
+    **dict.fromkeys(("value", "low", "high", "se"), pl.Float64),
+    **dict.fromkeys(("runs", "turns", "missing"), pl.Int64),
+    **dict.fromkeys(("reason", "scope"), pl.String),
+}
+
+
+def _rates(row: SplitRow) -> RateFigures:
+    public, other = row.turns["left"].to_numpy(), row.turns["right"].to_numpy()
+    counts, rate = quadrants(public, other), row.estimates["divergence"]
+    shifts = [row.estimates.get(name) for name in ("public_shift", "conversion")]
+    moved, held = (math.nan if one is None else one.value for one in shifts)
+    return RateFigures(
+        runs=rate.runs,
+        strata=row.turns["_cell"].n_unique(),
+        planned=row.turns.height,
+        turns=counts.turns,
+        missing=row.turns.height - counts.turns,
+        attempts=int(row.turns.unique("run")["attempts"].sum()),
+        quadrants=counts,
+        public=counts.public,
+        off_record=counts.other,
+        gap=counts.public - counts.other,
+        split=Split(moved, held, moved - held),
+        divergent=counts.divergent,
+        divergence=counts.divergence,
+        se=rate.se,
+        se_naive=naive_error(np.abs(public - other)),
+        ci_low=rate.low,
+        ci_high=rate.high,
+        method=rate.method,
+        scope=rate.scope,
+    )
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows as a JSON list; what is undefined is null."""
     return json.dumps(plain(rows), indent=1, allow_nan=False)
-
-
-def _values(group: pl.DataFrame) -> tuple[Values, Values]:
-    return group["left"].to_numpy(), group["right"].to_numpy()
-
-
-def _estimates(group: pl.DataFrame, baseline: pl.DataFrame | None) -> dict[str, Any]:
-    public, other = _values(group)
-    counts = quadrants(public, other)
-    differing = divergences(public, other)
-    rate = rate_estimate(scoped(group, differing))
-    moved = _UNSPLIT
-    if baseline is not None:
-        base = quadrants(*_values(baseline))
-        moved = split(counts.public, counts.other, base.public, base.other)
-    return {
-        "runs": rate.runs,
-        "strata": group["_cell"].n_unique(),
-        "planned": group.height,
-        "turns": counts.turns,
-        "missing": group.height - counts.turns,
-        "attempts": int(group.unique("run")["attempts"].sum()),
-        "public": counts.public,
-        "off_record": counts.other,
-        "gap": counts.public - counts.other,
-        **moved._asdict(),
-        "divergent": counts.divergent,
-        "accommodating": counts.accommodating,
-        "reversing": counts.reversing,
-        "both": counts.both,
-        "neither": counts.neither,
-        "divergence": counts.divergence,
-        "se": rate.se,
-        "se_naive": naive_error(differing),
-        "ci_low": rate.low,
-        "ci_high": rate.high,
-        "method": rate.method,
-        "scope": rate.scope,
-    }

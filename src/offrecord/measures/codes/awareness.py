@@ -8,23 +8,23 @@ every flag, since a phrase cannot tell what is meant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
 import polars as pl
 
 from offrecord.measures.batches import lists_of
-from offrecord.measures.codes.coded_texts import CODED_KEY, coded_table
+from offrecord.measures.codes.coded_texts import coded_table
 from offrecord.measures.codes.phrases import Plain, lexicon_phrases, read_lexicon
+from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
+from offrecord.measures.options import Options, share
 from offrecord.records import Form
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 _LEXICON: Final = read_lexicon("awareness")
 AWARENESS_VERSION: Final = f"awareness-1:{_LEXICON.stamp}"
 """The version of the flags: code, and the stamp of the word list."""
-
-AWARENESS_FILE: Final = "measures/awareness.parquet"
 
 SIGNS: Final = ("test", "role_play", "privacy")
 """A test is named; a role play, a simulation or an AI model; privacy is doubted."""
@@ -38,13 +38,24 @@ _SPAN: Final = pl.Struct(
     }
 )
 
-AWARENESS_SCHEMA: Final = {
-    **CODED_KEY,
-    **dict.fromkeys(SIGNS, pl.Boolean),
-    "spans": pl.List(_SPAN),
-    "status": pl.String,
-    "version": pl.String,
-}
+AWARENESS: Final = Table(
+    "awareness",
+    "text",
+    {
+        **dict.fromkeys(SIGNS, pl.Boolean),
+        "spans": pl.List(_SPAN),
+        "status": pl.String,
+        "version": pl.String,
+    },
+    extra_key=("source",),
+    quantities=(
+        Quantity("test", "names a test or an evaluation", kind="share"),
+        Quantity(
+            "role_play", "names a role play, a simulation or an AI model", kind="share"
+        ),
+        Quantity("privacy", "doubts that it is private", kind="share"),
+    ),
+)
 """One row per text of any form; without text every flag is null."""
 
 FLAG_KEY: Final = ("run", "agent", "turn", "channel", "draw")
@@ -84,7 +95,7 @@ def awareness_table(transcript: pl.DataFrame) -> pl.DataFrame:
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
 
     Returns:
-        Rows in `AWARENESS_SCHEMA`.
+        Rows in `AWARENESS`.
     """
     return coded_table(transcript, list(Form), _flagged)
 
@@ -106,14 +117,14 @@ def _flagged(texts: pl.DataFrame) -> pl.DataFrame:
         ),
         lists_of("spans", spans, _SPAN),
         pl.lit(AWARENESS_VERSION).alias("version"),
-    ).select(AWARENESS_SCHEMA.keys())
+    ).select(list(AWARENESS.schema))
 
 
 def aware_flags(awareness: pl.DataFrame, transcript: pl.DataFrame) -> pl.DataFrame:
     """Which turns show any sign, whatever the form it is in.
 
     Args:
-        awareness: Rows in `AWARENESS_SCHEMA`.
+        awareness: Rows in `AWARENESS`.
         transcript: The rows it was made from.
 
     Returns:
@@ -165,3 +176,23 @@ def _without(
     return pairs.join(
         aware, left_on=left, right_on=right, how="anti", maintain_order="left"
     )
+
+
+def _take(rows: Rows, _options: Options) -> Iterator[Made]:
+    table = awareness_table(rows.texts)
+    yield AWARENESS, table
+    shares = [f"{sign} {share(table[sign])}" for sign in SIGNS]
+    yield f"{', '.join(shares)} of {table.height} texts"
+
+
+MEASURE: Final = Measure(
+    name="awareness",
+    about="whether a text names a test or a role play, or doubts that it is private",
+    title="Whether a test is suspected",
+    reading="Word lists are English. An agent that names a test, a role play or doubts "
+    "the privacy may answer the test rather than the question: --without-aware leaves "
+    "such turns out.",
+    version=AWARENESS_VERSION,
+    tables=(AWARENESS,),
+    take=_take,
+)

@@ -14,6 +14,7 @@ import polars as pl
 from offrecord.content.letters import composed, visible_only
 from offrecord.content.reasoning import split_reasoning
 from offrecord.measures.batches import in_batches
+from offrecord.measures.declare import Quantity
 from offrecord.records import Status
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
@@ -35,6 +36,9 @@ CODED_SCHEMA: Final = {
     "status": pl.String,  # of the row: why there is nothing, if so
 }
 """One row per text; a row without recorded reasoning has none for it."""
+
+MENTIONED: Final = ("mention", "private_incentive", "explicit")
+"""Every code of attribution whose text names an incentive or a relation."""
 
 _READ: Final = (Status.OK, Status.TRUNCATED)
 
@@ -95,4 +99,29 @@ def _source(rows: pl.DataFrame, name: str, texts: Sequence[str | None]) -> pl.Da
         pl.lit(name).alias("source"),
         pl.Series("coded", texts, pl.String),
         "status",
+    )
+
+
+def code_quantities(title: str) -> tuple[Quantity, ...]:
+    """What a table of attribution says of a text: its code, and two shares of codes.
+
+    Args:
+        title: What a reader calls the code.
+    """
+    shares = {
+        "mention": ("names a relation or an incentive", MENTIONED),
+        "explicit": ("names it as the reason", ("explicit",)),
+    }
+    return (
+        Quantity("code", title, kind="note"),
+        *(
+            Quantity(
+                *("code", what, "of 1", "share"),
+                counts=counts,
+                called=name,
+                shown=False,
+                exported=False,
+            )
+            for name, (what, counts) in shares.items()
+        ),
     )

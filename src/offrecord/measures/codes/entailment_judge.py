@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
@@ -14,22 +13,8 @@ from offrecord.measures.codes.verdicts import (
     read_judge_prompt,
 )
 from offrecord.measures.pairings import PAIR_KEY
-from offrecord.measures.texts.entailment import prepared_pair
+from offrecord.measures.texts.judged import JUDGED, prepared_pair
 from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant
-
-JUDGED_SCHEMA: Final = {
-    **PAIR_KEY,
-    "left_to_right": pl.String,  # entailment, neutral or contradiction
-    "right_to_left": pl.String,
-    "status": pl.String,  # of the judge's reply; null where nothing was asked
-    "reason": pl.String,  # why there are no values
-    "reply": pl.String,  # raw
-    "variant": pl.String,
-    "model": pl.String,  # the judge
-    "model_answered": pl.String,
-    "version": pl.String,
-}
-"""One row per planned pair."""
 
 
 def judged_entailment(
@@ -46,7 +31,7 @@ def judged_entailment(
         variant: How the texts are prepared.
 
     Returns:
-        Rows in `JUDGED_SCHEMA`, in the order of the pairs.
+        Rows in `JUDGED`, in the order of the pairs.
 
     Raises:
         OffrecordError: If the judge cannot be asked.
@@ -76,12 +61,10 @@ def judged_entailment(
             }
         )
     version = f"{VERDICT_VERSION} {prompt.stamp} preparation-{PREPARATION_VERSION}"
-    schema = {
-        name: kind for name, kind in JUDGED_SCHEMA.items() if name not in PAIR_KEY
-    }
-    filled = pl.DataFrame(
-        [{name: row.get(name) for name in schema} for row in rows], schema=schema
-    ).with_columns(
-        variant=pl.lit(str(variant)), model=pl.lit(model), version=pl.lit(version)
+    return JUDGED.filled(
+        pairs.select(list(PAIR_KEY)),
+        rows,
+        variant=str(variant),
+        model=model,
+        version=version,
     )
-    return pl.concat([pairs.select(list(PAIR_KEY)), filled], how="horizontal")

@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from offrecord.content import spreadsheet
+from offrecord.content.boundary import shown
+from offrecord.content.boundary.files import read_file
 from offrecord.content.labels import normalise
 from offrecord.content.letters import visible_only
 from offrecord.measures.codes.second_coder import (
@@ -42,7 +43,7 @@ class Coded(NamedTuple):
     """What came back from a human coder."""
 
     table: pl.DataFrame
-    """Rows in `CODER_SCHEMA`, one per row of the sheet; not coded yet is missing."""
+    """Rows in `CODER`, one per row of the sheet; not coded yet is missing."""
     faults: tuple[str, ...]
     """One line for each row that cannot be used: where, what, and what to do."""
 
@@ -106,7 +107,7 @@ def _options(row: Mapping[str, Any], seed: int) -> list[str]:
 
 def guarded(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula, free of invisible characters."""
-    return spreadsheet.guarded(visible_only(cell))
+    return shown.guarded(visible_only(cell))
 
 
 def read_sheet(path: Path, texts: pl.DataFrame, seed: int, coder: str) -> Coded:
@@ -178,7 +179,7 @@ def _code(
 def _cells(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The rows of a sheet by column name, with their number as spreadsheets count."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except OSError as error:
         raise OffrecordError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:

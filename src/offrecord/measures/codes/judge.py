@@ -22,6 +22,7 @@ from inspect_ai.model import (
     Model,
 )
 
+from offrecord.content.boundary.files import read_file
 from offrecord.content.letters import storable
 from offrecord.measures.codes.verdicts import JudgeRequest, Verdict, verdict_of
 from offrecord.protocol.models import open_model, plain_error
@@ -169,7 +170,7 @@ class _Replies:
         self.stored: dict[str, dict[str, Any]] = {}
         try:
             make_folder(path.parent)
-            lines = path.read_bytes().splitlines() if path.exists() else []
+            lines = read_file(path).splitlines() if path.exists() else []
         except OSError as error:
             refuse_gone(path)
             raise OffrecordError(f"{path}: {error.strerror}") from None

@@ -18,13 +18,18 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from offrecord.measures.batches import lists_of
-from offrecord.measures.codes.coded_texts import CODED_KEY, coded_table
+from offrecord.measures.codes.coded_texts import (
+    CODED_KEY,
+    code_quantities,
+    coded_table,
+)
 from offrecord.measures.codes.phrases import (
     Phrases,
     Plain,
     lexicon_phrases,
     read_lexicon,
 )
+from offrecord.measures.declare import Table
 from offrecord.records import Form
 
 _LEXICON: Final = read_lexicon("attribution")
@@ -43,16 +48,20 @@ _SPAN: Final = pl.Struct(
 FACETS: Final = tuple(_LEXICON.front["causes"])
 """The facets of a cause, in the order of the word list."""
 
-LEXICAL_FILE: Final = "measures/attribution-lexical.parquet"
-
-LEXICAL_SCHEMA: Final = {
-    **CODED_KEY,
-    "code": pl.String,  # none, mention, implicit_accommodation, explicit; or null
-    "facets": pl.List(pl.String),  # of the causes; of those linked, if explicit
-    "spans": pl.List(_SPAN),
-    "status": pl.String,
-    "version": pl.String,
-}
+LEXICAL: Final = Table(
+    "attribution-lexical",
+    "text",
+    {
+        "code": pl.String,  # none, mention, implicit_accommodation, explicit; or null
+        "facets": pl.List(pl.String),  # of the causes; of those linked, if explicit
+        "spans": pl.List(_SPAN),
+        "status": pl.String,
+        "version": pl.String,
+    },
+    extra_key=("source",),
+    quantities=code_quantities("attribution by words"),
+    sides=True,
+)
 """One row per coded text; a text that is missing has no code, and its status says why.
 """
 
@@ -112,7 +121,7 @@ def lexical_table(transcript: pl.DataFrame) -> pl.DataFrame:
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
 
     Returns:
-        Rows in `LEXICAL_SCHEMA`.
+        Rows in `LEXICAL`.
     """
     return coded_table(transcript, [Form.UTTERANCE], _coded)
 

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from offrecord.measures.codes.judge import judge
 from offrecord.measures.codes.statements import MARGIN, statement
 from offrecord.measures.codes.verdicts import (
     VERDICT_VERSION,
@@ -25,11 +24,12 @@ from offrecord.measures.codes.verdicts import (
     Verdict,
     read_judge_prompt,
 )
+from offrecord.measures.declare import Quantity, Table
 from offrecord.measures.texts.comparison import comparisons, pooled
 from offrecord.measures.texts.nli import NLI_FILE, NliModel
 from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
 from offrecord.records import Form, Status, digest
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 UNCLEAR: Final = "unclear"
@@ -55,20 +55,26 @@ TEXT_SCHEMA: Final = {
 }
 """One row per utterance: what a coder may see is `text` and the labels."""
 
-CODER_SCHEMA: Final = {
-    **_TEXT,
-    "coder": pl.String,  # entailment, judge, or human:NAME
-    "code": pl.String,  # one of the labels, or unclear; null if missing
-    "agrees": pl.Boolean,  # with the stated label; null unless both are labels
-    "first_entailment": pl.Float64,  # of the first label's statement
-    "second_entailment": pl.Float64,
-    "status": pl.String,  # of a judge's reply
-    "reason": pl.String,  # why there is no code
-    "reply": pl.String,  # a judge's raw reply, a human's note
-    "model": pl.String,
-    "model_answered": pl.String,
-    "version": pl.String,
-}
+CODER: Final = Table(
+    "second-coder",
+    "text",
+    {
+        **{name: kind for name, kind in _TEXT.items() if name not in ROW_KEY},
+        "coder": pl.String,  # entailment, judge, or human:NAME
+        "code": pl.String,  # one of the labels, or unclear; null if missing
+        "agrees": pl.Boolean,  # with the stated label; null unless both are labels
+        "first_entailment": pl.Float64,  # of the first label's statement
+        "second_entailment": pl.Float64,
+        "status": pl.String,  # of a judge's reply
+        "reason": pl.String,  # why there is no code
+        "reply": pl.String,  # a judge's raw reply, a human's note
+        "model": pl.String,
+        "model_answered": pl.String,
+        "version": pl.String,
+    },
+    extra_key=("coder", "model"),
+    quantities=(Quantity("code", "second coder", kind="note", exported=False),),
+)
 """One row per utterance and coder."""
 
 
@@ -83,7 +89,7 @@ def coder_texts(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFrame
         Rows in `TEXT_SCHEMA`, those with nothing to read included.
     """
     rows = (
-        measured(transcript)
+        first_ended(transcript)
         .filter(pl.col("form") == Form.UTTERANCE)
         .join(
             stances.select(*ROW_KEY, stated="label"),
@@ -120,7 +126,7 @@ def code_by_entailment(
         cache: A folder for what the model says.
 
     Returns:
-        Rows in `CODER_SCHEMA`. A text is unclear where the two are closer than
+        Rows in `CODER`. A text is unclear where the two are closer than
         `MARGIN`.
     """
     rows = list(texts.iter_rows(named=True))
@@ -163,11 +169,13 @@ def code_by_judge(
         seed: Of the order in which a row's labels are shown.
 
     Returns:
-        Rows in `CODER_SCHEMA`.
+        Rows in `CODER`.
 
     Raises:
         OffrecordError: If the judge cannot be asked.
     """
+    from offrecord.measures.codes.judge import judge  # brings Inspect
+
     prompt = read_judge_prompt("stance")
     rows = list(texts.iter_rows(named=True))
     asked = [row for row in rows if has_choice(row)]
@@ -225,22 +233,13 @@ def coder_table(
         version: Of what produced the codes.
 
     Returns:
-        Rows in `CODER_SCHEMA`.
+        Rows in `CODER`.
     """
-    own = {n: kind for n, kind in CODER_SCHEMA.items() if n not in _TEXT}
-    filled = pl.DataFrame(
-        [{name: each.get(name) for name in own} for each in codes], schema=own
-    )
+    keys = texts.select(list(_TEXT))
+    same = {"coder": coder, "model": model, "version": version}
     both = pl.col("stated").is_not_null() & (pl.col("code") != UNCLEAR)
-    return (
-        pl.concat([texts.select(list(_TEXT)), filled], how="horizontal")
-        .with_columns(
-            coder=pl.lit(coder),
-            model=pl.lit(model, pl.String),
-            version=pl.lit(version),
-            agrees=pl.when(both).then(pl.col("code") == pl.col("stated")),
-        )
-        .select(list(CODER_SCHEMA))
+    return CODER.filled(keys, codes, **same).with_columns(
+        agrees=pl.when(both).then(pl.col("code") == pl.col("stated"))
     )
 
 
@@ -253,7 +252,7 @@ def side_codes(
     1 is the partner's, 0 the other, NaN neither (unclear or missing).
 
     Args:
-        tables: Rows in `CODER_SCHEMA`, of any coders.
+        tables: Rows in `CODER`, of any coders.
 
     Returns:
         The row keys with their scenario; the coders, `stated` first; and the numbers,

@@ -26,7 +26,7 @@ from inspect_ai.solver import TaskState
 from offrecord.measures.replies.stance import parse_stance
 from offrecord.measures.replies.survey import parse_survey
 from offrecord.protocol.solver import STORE_KEY
-from offrecord.records import Form, Status
+from offrecord.records import Form, Status, schedule
 
 SHARES: Final = ("public", "off_record", "accommodating", "reversing")
 """What a summary gives of the target's complete pairs, as fractions: how many of the
@@ -166,12 +166,8 @@ def compared(record: Mapping[str, Any]) -> tuple[str, str]:
 
 def target_turns(record: Mapping[str, Any]) -> list[int]:
     """The target's planned turns."""
-    seats = record["order"]
-    return [
-        index + 1
-        for index in range(record["rounds"] * len(seats))
-        if seats[index % len(seats)] == record["target"]
-    ]
+    turns = schedule(record["order"], record["rounds"])
+    return [seat.turn for seat in turns if seat.agent == record["target"]]
 
 
 def _share(values: list[bool] | list[int], between: str, *, planned: int) -> Score:

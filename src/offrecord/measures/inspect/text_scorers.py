@@ -1,16 +1,16 @@
-"""The text measures as Inspect scorers: `inspect score LOG --scorer offrecord/...`.
+"""Measures as Inspect scorers: `inspect score LOG --scorer offrecord/NAME`.
 
-They stand beside the flow, since a model has to be found for two of them. Each scores
-the target's committed utterances of one debate; NaN, never 0, where there are none.
+A scorer follows from a measure's declaration, where a row of it is a text or a pair. It
+takes the measure of one debate and scores the target's committed utterances; NaN, never
+0, where there are none. Another package names its own in its `inspect_ai` entry point.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import anyio.to_thread
 import platformdirs
@@ -18,125 +18,155 @@ import polars as pl
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from offrecord.measures.codes.lexical import read_attribution
+from offrecord.measures.codes.coded_texts import SAID
+from offrecord.measures.declare import Measure, Rows, Table
 from offrecord.measures.inspect.scorers import (
     compared,
     defined_mean,
     target_turns,
     texts_of,
 )
-from offrecord.measures.pairings import PAIR_SCHEMA
-from offrecord.measures.texts.entailment import entailment_table
-from offrecord.measures.texts.markers import count_markers
-from offrecord.measures.texts.nli import DEFAULT_MODEL, load_nli
-from offrecord.measures.texts.sentences import SentenceEncoder
-from offrecord.measures.texts.similarity import DEFAULT_EMBEDDER, similarity_table
+from offrecord.measures.options import Options
+from offrecord.measures.pairings import DEFAULT_PAIRING, PAIR_SCHEMA
 from offrecord.protocol.solver import STORE_KEY
-from offrecord.providers.folders import resolve_folder
-from offrecord.records import Form, Status
+from offrecord.records import Ended, Form, Status
+from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 
 _CACHE: Final = Path(platformdirs.user_cache_dir("offrecord")) / "scorers"
+_SIDES: Final = ("public", "off_record")
 
 
-@scorer(metrics=[defined_mean()])
-def similarity(embedder: str = DEFAULT_EMBEDDER, device: str | None = None) -> Scorer:
-    """The mean cosine of what the target says in public and off the record.
+def scorer_of(measure: Measure) -> Any:  # noqa: ANN401  (Inspect names the type)
+    """The scorer of a measure, to be registered in an `inspect_ai` entry point.
 
-    Args:
-        embedder: A known model, a folder or a Hub id.
-        device: `cuda`, `mps` or `cpu`; the best there is by default.
-    """
-
-    @cache
-    def encoder() -> SentenceEncoder:
-        return SentenceEncoder(resolve_folder(embedder), embedder, device)
-
-    def measure(pairs: pl.DataFrame) -> pl.Series:
-        return similarity_table(pairs, encoder(), _CACHE)[0]["cosine"]
-
-    return _of_pairs(measure)
-
-
-@scorer(metrics=[defined_mean()])
-def entailment(nli: str = DEFAULT_MODEL, device: str | None = None) -> Scorer:
-    """The mean contradiction between the target's two channels, both directions.
+    It takes the measure's options by name (`-S embedder=...`). Of a pair's quantity it
+    scores the mean; of a text's the means in both channels, `NAME_public` and
+    `NAME_off_record`, and `NAME_gap` over the turns with both.
 
     Args:
-        nli: A folder or a Hub id.
-        device: As torch names it.
+        measure: One with a table of texts or pairs that has quantities.
     """
-    model = cache(lambda: load_nli(nli, device))
+    names = [name for table in _scored(measure) for name in _names(table)]
 
-    def measure(pairs: pl.DataFrame) -> pl.Series:
-        return entailment_table(pairs, model(), _CACHE)["mean_contradiction"]
+    def make(**options: Any) -> Scorer:  # noqa: ANN401
+        given = Options(**{name: _given(name, v) for name, v in options.items()})
 
-    return _of_pairs(measure)
+        async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
+            values = await anyio.to_thread.run_sync(
+                debate_values, measure, state, given
+            )
+            missing = [name for name in names if name not in values]
+            return Score(
+                value={**values, **dict.fromkeys(missing, math.nan)},
+                explanation=f"{len(values)} of {len(names)} have a value",
+            )
+
+        return score
+
+    make.__doc__ = f"{measure.about[0].upper()}{measure.about[1:]}, of the target."
+    make.__name__ = make.__qualname__ = measure.name
+    metrics: Any = {name: [defined_mean()] for name in names}
+    return scorer(metrics=metrics, name=measure.name)(make)
 
 
-def _of_pairs(measure: Callable[[pl.DataFrame], pl.Series]) -> Scorer:
-    """The mean of a measure over the target's pairs, taken beside the event loop."""
-
-    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
-        pairs = _pairs(state)
-        values = await anyio.to_thread.run_sync(measure, pairs)
-        return _mean(values.to_list())
-
-    return score
+def _given(name: str, value: object) -> Any:  # noqa: ANN401
+    """An option as `Options` has it, from what `-S NAME=VALUE` gives."""
+    many = isinstance(getattr(Options(), name, None), tuple)
+    return tuple(value.split(",")) if many and isinstance(value, str) else value
 
 
-@scorer(metrics=[defined_mean()])
-def attribution() -> Scorer:
-    """The share of the target's texts off the record that attribute explicitly.
+def debate_values(
+    measure: Measure, state: TaskState, options: Options
+) -> dict[str, float]:
+    """What a measure says of one debate: each score's name to its value.
 
-    By the lexical baseline, which needs no model and is no more than a baseline.
+    Args:
+        measure: The measure.
+        state: The debate's, as it was stored.
+        options: What it is taken with.
     """
-
-    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
-        texts = _texts(state, place=1)
-        return _mean([read_attribution(text).code == "explicit" for text in texts])
-
-    return score
-
-
-@scorer(metrics=[defined_mean()])
-def hedges() -> Scorer:
-    """Hedges per 100 words of the target's public texts."""
-
-    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
-        counts = [count_markers(text) for text in _texts(state, place=0)]
-        return _mean([one["hedges_per_100"] for one in counts])
-
-    return score
-
-
-def _texts(state: TaskState, place: int) -> list[str]:
     record = state.store.get(STORE_KEY)
     if not isinstance(record, Mapping):
-        return []
-    texts, channel = texts_of(record, Form.UTTERANCE), compared(record)[place]
-    wanted = [(turn, channel) for turn in target_turns(record)]
-    return [texts[key] for key in wanted if key in texts]
+        return {}
+    rows = Rows(_texts(record), lambda: _pairs(record), _CACHE)
+    values = dict[str, float]()
+    for made in measure.take(rows, options):
+        if not isinstance(made, str) and made[0] in _scored(measure):
+            values |= dict(_values(*made, compared(record)))
+    return values
 
 
-def _pairs(state: TaskState) -> pl.DataFrame:
+def _scored(measure: Measure) -> list[Table]:
+    return [t for t in measure.tables if t.row in {"text", "pair"} and t.estimated]
+
+
+def _names(table: Table) -> list[str]:
+    names = [one.name for one in table.estimated]
+    if table.row == "pair":
+        return names
+    return [f"{name}_{part}" for name in names for part in (*_SIDES, "gap")]
+
+
+def _values(
+    table: Table, frame: pl.DataFrame, channels: tuple[str, str]
+) -> Iterator[tuple[str, float]]:
+    if "source" in table.extra_key:
+        frame = frame.filter(source=SAID)
+    for one in table.estimated:
+        if table.row == "pair":
+            means = {one.name: frame.select(one.value.mean()).item()}
+        else:
+            sides = [
+                frame.filter(channel=channel).select("turn", one.value.alias(side))
+                for channel, side in zip(channels, _SIDES, strict=True)
+            ]
+            gap = (
+                sides[0]
+                .join(sides[1], on="turn")
+                .select(_gap=pl.col(_SIDES[0]) - pl.col(_SIDES[1]))
+            )
+            values = [*(side.to_series(1) for side in sides), gap.to_series()]
+            parts = zip((*_SIDES, "gap"), values, strict=True)
+            means = {f"{one.name}_{part}": value.mean() for part, value in parts}
+        for name, mean in means.items():
+            if mean is not None:
+                yield name, float(cast("float", mean))
+
+
+def _texts(record: Mapping[str, Any]) -> pl.DataFrame:
+    """The target's committed utterances, as the text measures take them."""
+    same = {
+        "run": record.get("run"),
+        "attempt": 1,
+        "agent": record["target"],
+        "form": str(Form.UTTERANCE),
+        "draw": 0,
+        "scenario": record.get("scenario"),
+        "labels": record["labels"],
+        "pressed_side": record["pressed_side"],
+        "status": str(Status.OK),
+        "ended": str(Ended.COMPLETED),
+    }
+    planned = set(target_turns(record))
+    rows = [
+        {**same, "turn": turn, "channel": channel, "text": text}
+        for (turn, channel), text in texts_of(record, Form.UTTERANCE).items()
+        if turn in planned and channel in compared(record)
+    ]
+    return pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA)
+
+
+def _pairs(record: Mapping[str, Any]) -> pl.DataFrame:
     """The target's planned pairs, as the pair measures take them."""
-    record = state.store.get(STORE_KEY)
-    rows: list[dict[str, Any]] = []
-    if isinstance(record, Mapping):
-        texts, channels = texts_of(record, Form.UTTERANCE), compared(record)
-        for turn in target_turns(record):
-            row: dict[str, Any] = {"pairing": "channels", "labels": record["labels"]}
-            for side, channel in zip(("left", "right"), channels, strict=True):
-                text = texts.get((turn, channel))
-                row |= {
-                    f"{side}_text": text,
-                    f"{side}_status": str(Status.EMPTY if text is None else Status.OK),
-                }
-            rows.append(row)
+    texts, channels = texts_of(record, Form.UTTERANCE), compared(record)
+    rows = []
+    for turn in target_turns(record):
+        row: dict[str, Any] = {"pairing": DEFAULT_PAIRING, "labels": record["labels"]}
+        for side, channel in zip(("left", "right"), channels, strict=True):
+            text = texts.get((turn, channel))
+            row |= {
+                f"{side}_text": text,
+                f"{side}_status": str(Status.EMPTY if text is None else Status.OK),
+            }
+        rows.append(row)
     return pl.DataFrame(rows, schema=PAIR_SCHEMA)
-
-
-def _mean(values: Sequence[float | None]) -> Score:
-    known = [float(value) for value in values if value is not None]
-    mean = sum(known) / len(known) if known else math.nan
-    return Score(value=mean, explanation=f"{len(known)} of {len(values)} have a value")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from offrecord.content.labels import normalise, plain_copy
+from offrecord.content.turns import SPEAKERS
 from offrecord.measures.wordlists import any_of, word_lists
 
 GONE: Final = "\ufffc"
@@ -24,14 +25,13 @@ _STRUCK: Final = re.compile(
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
 _CUE_TAG: Final = re.compile(rf"<({any_of(_WORDS['cues'])})>", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(/?)[a-z][a-z0-9]{0,9}\s*/?>", re.IGNORECASE)
-_LATEX: Final = re.compile(r"\\(?:boxed|text|textbf|mathbf|textit)\s*(?=\{)")
 _NOT_OWN: Final = re.compile(
     r"^[ ]*(?:>|\||(?:-[ ]+)?\[[ ]?[xX✓✔]?[ ]?\]|(?:-[ ]+)?[☐☑☒]).*$", re.MULTILINE
 )
 _DOUBLE: Final = re.compile(r'"((?:[^"\n]|\n(?!\s*\n))*)"')
 _SINGLE: Final = re.compile(r"(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w))*)'(?!\w)")
 _TURN: Final = re.compile(
-    rf"^[ #-]*(?:the[ ]+)?({any_of(_WORDS['speakers'])})[ ]*(?:\([^)\n]*\))?[ ]*:",
+    rf"^[ #-]*(?:the[ ]+)?({any_of(SPEAKERS)})[ ]*(?:\([^)\n]*\))?[ ]*:",
     re.MULTILINE | re.IGNORECASE,
 )
 _CUES: Final = frozenset(map(normalise, _WORDS["cues"]))
@@ -50,8 +50,6 @@ def own_words(said: str, is_label: Callable[[str], bool]) -> str:
         said = _TAG.sub(_tag_end, _CUE_TAG.sub(r"\1: ", said))
     if "```" in said or "~~~" in said:
         said = _FENCE.sub("", said)
-    if "\\" in said:
-        said = _LATEX.sub("", said)
     copy = _NOT_OWN.sub(GONE, plain_copy(said))
     if '"' in copy or "'" in copy:
         copy = _unquoted(copy, is_label)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from offrecord.content.labels import NEGATIONS, Found, LabelSet, past_separators
 from offrecord.measures.wordlists import any_of, compile_any, word_lists
 
 _WORDS: Final = word_lists("stance").front
@@ -32,7 +33,30 @@ _SELF: Final = re.compile(
     re.IGNORECASE,
 )
 _CONCESSION: Final = compile_any(_WORDS["concessions"])
-_IDLE: Final = compile_any(_WORDS["idle"])
+_IDLE: Final = re.compile(
+    rf"(?:{any_of(_WORDS['idle'])})(?=\s*(?:[,;:—)]|\Z))|{any_of(_WORDS['idle_always'])}",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = compile_any(_WORDS["elsewhere"])
+_PREDICTED: Final = re.compile(
+    rf"(?:{any_of(_WORDS['predictions'])})\s+(?:[\w']+\s+){{0,4}}\W*$", re.IGNORECASE
+)
+_ELSEWHERE_AFTER: Final = compile_any(_WORDS["elsewhere_after"])
+_REJECTED: Final = re.compile(
+    rf"(?:(?:but|though|yet|just|only|and|so)\s+)?(?:{any_of(_WORDS['rejections'])})",
+    re.IGNORECASE,
+)
+_DENIAL: Final = re.compile(
+    rf"\s*[\"'(\[]*(?:{any_of(_WORDS['bare_denials'])})[\"')\]]*\s*"
+    r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)",
+    re.IGNORECASE,
+)
+_CONTRAST: Final = compile_any(_WORDS["contrasts"])
+_REFUSING: Final = re.compile(
+    rf"(?:{any_of(_WORDS['declining'])})|.*\b(?:{'|'.join(sorted(NEGATIONS))})\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END: Final = re.compile(r"[.!?;]+(?=[\s\"')\]]|\Z)|\n|\Z")
 _CONDITION: Final = compile_any(_WORDS["conditions"])
 _REPORTED_AFTER: Final = re.compile(
     rf"[\"']*,[\"']*\s*(?!as\b|i\b|we\b)(?:[\w'.]+\s+){{1,3}}?(?:{any_of(_WORDS['reports'])})",
@@ -73,6 +97,8 @@ def is_own(before: str, *, cue: bool = True) -> bool:
     )
     if reported and not _CONCESSION.search(before):
         return False
+    if is_elsewhere(before) or _PREDICTED.search(before):
+        return False
     return not _CONDITION.search(_IDLE.sub(" ", before))
 
 
@@ -81,6 +107,11 @@ def _owned_by_other(before: str) -> bool:
     if owner and owner.group(1).casefold() not in _WORDS["no_owners"]:
         return True
     return any(rule.search(before) for rule in (_OTHERS, _DENIED, _LISTED))
+
+
+def is_elsewhere(words: str) -> bool:
+    """Whether words name an audience that is not this one ("in the meeting")."""
+    return bool(_ELSEWHERE.search(words))
 
 
 def is_final(before: str) -> bool:
@@ -96,3 +127,43 @@ def is_denied(before: str) -> bool:
 def is_reported_after(copy: str, place: int) -> bool:
     """Whether what follows a label says that somebody else said it."""
     return bool(_REPORTED_AFTER.match(copy, place))
+
+
+def is_taken_back(copy: str, found: Found, known: LabelSet) -> bool:
+    """Whether what follows a label in its own sentence takes it back.
+
+    The label is asked about, denied, kept for another audience, or runs on to another
+    label.
+
+    Args:
+        copy: The speaker's own words.
+        found: The label.
+        known: All the labels.
+    """
+    reasons = past_separators(copy, found.end)
+    if _ELSEWHERE_AFTER.match(copy, reasons):
+        return True
+    parted = found.after == "parted"
+    end = _SENTENCE_END.search(copy, reasons if parted else found.end)
+    if end is None:  # pragma: no cover - a text has an end
+        return False
+    answer = _DENIAL.match(copy, end.end())
+    if "?" in end.group() and (answer or not parted):
+        return True
+    if not parted and _runs_on_to_another(copy, found, known, end.start()):
+        return True
+    if _REFUSING.match(found.label):
+        return False
+    rejected = _REJECTED.match(copy, reasons)
+    if rejected and not _CONTRAST.search(copy, rejected.end(), end.start()):
+        return True
+    return bool(_DENIAL.match(copy, reasons) or (answer and answer["bare"] is not None))
+
+
+def _runs_on_to_another(copy: str, found: Found, known: LabelSet, end: int) -> bool:
+    for other in known.whole.finditer(copy, found.end, end):
+        label = known.labels[int(str(other.lastgroup)[1:])]
+        inside = label.casefold() in found.label.casefold()
+        if label != found.label and (other.group().isupper() or not inside):
+            return True
+    return False

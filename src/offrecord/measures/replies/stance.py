@@ -18,12 +18,16 @@ from offrecord.content.labels import LABEL_RULES, Found, LabelSet, label_set, pl
 from offrecord.content.letters import fold, is_invisible
 from offrecord.content.reasoning import REASONING_RULES
 from offrecord.content.reply import LONGEST, said_and_thought
+from offrecord.content.turns import TURN_RULES
+from offrecord.measures.replies.openers import opened
 from offrecord.measures.replies.own_words import own_words
 from offrecord.measures.replies.ownership import (
     is_denied,
+    is_elsewhere,
     is_final,
     is_own,
     is_reported_after,
+    is_taken_back,
     sentence_before,
 )
 from offrecord.measures.wordlists import (
@@ -36,8 +40,8 @@ from offrecord.records import Status, digest
 
 _RULES: Final = word_lists("stance")
 _WORDS: Final = _RULES.front
-_HASHES: Final = [LABEL_RULES, _RULES.hash, NOTHING.hash, REASONING_RULES]
-STANCE_VERSION: Final = f"2+{digest(_HASHES, 8)}"
+_HASHES: Final = [LABEL_RULES, _RULES.hash, NOTHING.hash, REASONING_RULES, TURN_RULES]
+STANCE_VERSION: Final = f"3+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 # These three are searched for in the whole copy: in lower case, which is far quicker
@@ -100,12 +104,14 @@ def parse_stance(text: str, labels: Sequence[str]) -> Stance:
     Raises:
         OffrecordError: If two labels are the same when folded.
     """
-    reply = said_and_thought(text)
+    reply = said_and_thought(text, labels)
     known = label_set(tuple(labels))
     if len(reply.visible) > LONGEST:
         return Stance(None, Status.UNCLEAR, "too long")
     copy = own_words(reply.visible, known.is_label)
     if not copy.strip():
+        if reply.guessed:
+            return Stance(None, Status.UNCLEAR, "not parted")
         if reply.unclosed:
             return Stance(None, Status.TRUNCATED, "reasoning only")
         blank = not fold(reply.visible).strip()
@@ -134,8 +140,12 @@ def _statements(copy: str, known: LabelSet) -> list[_Statement]:
 
 def _head(copy: str, known: LabelSet) -> _Statement | None:
     found = known.head(copy)
+    opening = opened(copy, known) if found is None else None
+    found = opening.found if opening else found
     if found is None or not _stands(copy, found, known):
         return None
+    if opening:
+        return _Statement(found, "opener")
     listed = copy[: found.start].strip().endswith(("-", ".", ")"))
     return _Statement(found, "list head" if listed else "head")
 
@@ -149,6 +159,8 @@ def _cued(copy: str, known: LabelSet) -> Iterator[_Statement]:
         before = sentence_before(copy, cue.start())
         signed = join["word"] is None and found.after == "paused"
         if not (found.heads or signed) or not is_own(before):
+            continue
+        if is_elsewhere(copy[cue.end() : found.start]):
             continue
         final = is_final(before) or cue.group() == "final"
         yield _Statement(found, "cue", final)
@@ -186,10 +198,12 @@ def _lines(copy: str, known: LabelSet) -> Iterator[_Statement]:
 
 
 def _stands(copy: str, found: Found, known: LabelSet) -> bool:
-    """Whether a label is neither one of a list to choose from nor said by others."""
+    """Whether a label is none of a list to choose from, nor another's, nor denied."""
     between = _BETWEEN.match(copy, found.end)
     listed = between is not None and known.whole.match(copy, between.end())
-    return not listed and not is_reported_after(copy, found.end)
+    if listed or is_reported_after(copy, found.end):
+        return False
+    return not is_taken_back(copy, found, known)
 
 
 def _decide(

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Final, NamedTuple
 
 from offrecord.content.labels import plain_copy
 from offrecord.content.letters import fold
 from offrecord.content.reasoning import REASONING_RULES
 from offrecord.content.reply import LONGEST, said_and_thought
+from offrecord.content.turns import TURN_RULES
 from offrecord.measures.replies.survey_json import Read, read_json
 from offrecord.measures.replies.survey_sets import (
     Answers,
@@ -28,8 +30,8 @@ from offrecord.measures.replies.survey_value import RULES, Point, read_point
 from offrecord.measures.wordlists import NOTHING, compile_any, why_nothing
 from offrecord.records import OffrecordError, Status, digest
 
-_HASHES: Final = [RULES.hash, NOTHING.hash, REASONING_RULES]
-SURVEY_VERSION: Final = f"2+{digest(_HASHES, 8)}"
+_HASHES: Final = [RULES.hash, NOTHING.hash, REASONING_RULES, TURN_RULES]
+SURVEY_VERSION: Final = f"3+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _WORDS: Final = RULES.front
@@ -37,6 +39,11 @@ _START: Final = re.compile(r"[{｛](?!\s*[{｛])|\[(?=\s*[{｛])")
 _FENCE: Final = re.compile(r"\s*```\w*\s*|\s*```\s*")
 _FINAL: Final = compile_any(_WORDS["final"])
 _EXAMPLE: Final = compile_any(_WORDS["examples"])
+_ESCAPED: Final = re.compile(r'(?:[{\[,]|\A|\n)\s*(?:\\[nrt]\s*)*\\+"')
+_ESCAPE: Final = re.compile(r'\\(["\\/nrt])')
+_ESCAPES: Final = {"n": "\n", "r": "\n", "t": "\t"}
+_ENTITY: Final = re.compile(r"&(?:quot|apos|#0*3[49]|#x0*2[27]|l(?:brace|cub));", re.I)
+_LEVELS: Final = 3  # of encoding
 _TRIES: Final = 100  # brackets that begin no answers, before a reply is given up
 
 
@@ -103,20 +110,40 @@ def parse_survey(
             for item, values in answers.values.items()
         }
 
-    sets = []
-    for read in _reads(said, keys):
-        around = _around(said, read)
-        for found in answer_sets(read.node, keys):
-            repairs = (*around, *found.repairs)
-            sets.append(_Set(points(found), repairs, read.start, read.end))
+    sets: list[_Set] = []
+    undone: tuple[str, ...] = ()
+    for said, undone in _decoded(reply.visible):
+        for read in _reads(said, keys):
+            around = (*undone, *_around(said, read))
+            for found in answer_sets(read.node, keys):
+                repairs = (*around, *found.repairs)
+                sets.append(_Set(points(found), repairs, read.start, read.end))
+        if sets:
+            break
     if not sets and (lines := line_answers(said, keys)):
-        sets = [_Set(points(lines), lines.repairs, 0, len(said))]
+        sets = [_Set(points(lines), (*undone, *lines.repairs), 0, len(said))]
     if not sets:
         return _nothing(items, why_nothing(plain_copy(said)), "no answers")
     chosen = _choose(said, sets)
     if chosen is None:
         return _nothing(items, Status.UNCLEAR, "rival answers")
     return _survey(items, chosen)
+
+
+def _decoded(said: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A reply as it is, and with each way of writing an object as text undone."""
+    undone: tuple[str, ...] = ()
+    yield said, undone
+    for _ in range(_LEVELS):
+        if _ESCAPED.search(said):
+            said = _ESCAPE.sub(lambda m: _ESCAPES.get(m[1], m[1]), said).strip()
+            said = said[1:-1] if said[:1] == said[-1:] == '"' else said
+            undone = (*undone, "encoded twice")
+        elif _ENTITY.search(said):
+            said, undone = unescape(said), (*undone, "entities")
+        else:
+            return
+        yield said, undone
 
 
 def _reads(said: str, keys: Keys) -> Iterator[Read]:

@@ -21,8 +21,9 @@ from offrecord.measures.wordlists import any_of, compile_any, word_lists
 RULES: Final = word_lists("survey")
 _WORDS: Final = RULES.front
 _PLAIN: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
+_PADDED: Final = re.compile(r"(-?)0+([0-9])(\.0+)?")  # 010 may be eight
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
-_DECORATION: Final = re.compile(r"[*_`$\"]")
+_DECORATION: Final = re.compile(r"[*_`$\"]|\\[a-z]{1,12}[ ]*\{|[{}]")
 _BESIDE: Final = compile_any(_WORDS["beside"])
 _NUMBER_WORD: Final = re.compile(
     rf"(?:({any_of(_WORDS['signs'])})\s+)?({any_of(_WORDS['numbers'])})", re.I
@@ -31,7 +32,7 @@ _SHARE: Final = re.compile(
     r"[\s(\[]*([+-]?\d+)\s*(?:/|out\s+of|of)\s*(\d+)[\s.)\]]*", re.I
 )
 _ALONE: Final = re.compile(
-    r"(?P<lead>[\s.,:;()\[\]='—-]*?)(?<![.,\d])(?P<number>[+-]?(?:0|[1-9]\d{0,3}))"
+    r"(?P<lead>[\s.,:;()\[\]='—-]*?)(?<![.,\d])(?P<number>[+-]?(?:0{0,9}\d|[1-9]\d{1,3}))"
     r"(?P<part>\.0{1,2}(?!\d)|,0{1,2}(?!\d))?(?P<tail>[\s.,:;()\[\]='!—-]*)"
 )
 _PUNCTUATION: Final = re.compile(r"[^\w\s]")
@@ -91,6 +92,8 @@ def _within(value: int, low: int, high: int, repair: str) -> Point:
 
 def _decimal(text: str, low: int, high: int) -> Point:
     number = Decimal(text)
+    if padded := _PADDED.fullmatch(text):
+        return _within(int(padded[1] + padded[2]), low, high, "leading zero")
     if re.match(r"-?0\d", text):
         return Point(None, "not a number")
     if not low <= number <= high:

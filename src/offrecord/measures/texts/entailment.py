@@ -9,7 +9,7 @@ How texts of several sentences are compared: see `comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,11 +17,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
+from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.texts.comparison import Method, comparisons, pooled
-from offrecord.measures.texts.nli import CLASSES, NLI_FILE, NliModel
+from offrecord.measures.texts.judged import JUDGED, prepared_pair
+from offrecord.measures.texts.nli import (
+    CLASSES,
+    DEFAULT_MODEL,
+    NLI_FILE,
+    NliModel,
+    load_nli,
+)
 from offrecord.measures.texts.nli_network import Pair
-from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
+from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant
+from offrecord.records import OffrecordError
 
 DIRECTIONS: Final = ("left_to_right", "right_to_left")
 
@@ -30,30 +40,37 @@ ENTAILMENT_VERSION: Final = (
 )
 """The version of the rules; a row's version names the model as well."""
 
-ENTAILMENT_SCHEMA: Final = {
-    **PAIR_KEY,
-    "left_to_right_entailment": pl.Float64,
-    "left_to_right_neutral": pl.Float64,
-    "left_to_right_contradiction": pl.Float64,
-    "right_to_left_entailment": pl.Float64,
-    "right_to_left_neutral": pl.Float64,
-    "right_to_left_contradiction": pl.Float64,
-    "mean_entailment": pl.Float64,  # over the two directions, as in the paper
-    "mean_neutral": pl.Float64,
-    "mean_contradiction": pl.Float64,
-    "max_contradiction": pl.Float64,
-    "mutual_entailment": pl.Float64,  # the smaller of the two directions
-    "method": pl.String,  # whole or sentences: what was done
-    "left_sentences": pl.Int32,
-    "right_sentences": pl.Int32,
-    "tokens": pl.Int64,  # of the whole pair, special ones included
-    "window": pl.Int64,  # how many the model takes
-    "truncated": pl.Boolean,  # whether anything was dropped all the same
-    "variant": pl.String,  # how the texts were prepared
-    "reason": pl.String,  # why there are no values
-    "model": pl.String,
-    "version": pl.String,
+_MEANS: Final = {
+    "mean_entailment": "entailment",  # over the two directions, as in the paper
+    "mean_neutral": "neutral",
+    "mean_contradiction": "contradiction",
+    "max_contradiction": "strongest contradiction",
+    "mutual_entailment": "mutual entailment",  # the smaller of the two directions
 }
+
+ENTAILMENT: Final = Table(
+    "entailment",
+    "pair",
+    {
+        **{f"{way}_{name}": pl.Float64 for way in DIRECTIONS for name in CLASSES},
+        **dict.fromkeys(_MEANS, pl.Float64),
+        "method": pl.String,  # whole or sentences: what was done
+        "left_sentences": pl.Int32,
+        "right_sentences": pl.Int32,
+        "tokens": pl.Int64,  # of the whole pair, special ones included
+        "window": pl.Int64,  # how many the model takes
+        "truncated": pl.Boolean,  # whether anything was dropped all the same
+        "variant": pl.String,  # how the texts were prepared
+        "reason": pl.String,  # why there are no values
+        "model": pl.String,
+        "version": pl.String,
+    },
+    extra_key=("variant", "model"),
+    quantities=tuple(
+        Quantity(name, title, "probability", low=0, high=1)
+        for name, title in _MEANS.items()
+    ),
+)
 """One row per planned pair; probabilities are fractions of 1."""
 
 
@@ -75,7 +92,7 @@ def entailment_table(
         method: `whole` for replication of the paper.
 
     Returns:
-        Rows in `ENTAILMENT_SCHEMA`, in the order of the pairs.
+        Rows in `ENTAILMENT`, in the order of the pairs.
     """
     texts = [prepared_pair(row, variant) for row in pairs.iter_rows(named=True)]
     distinct = list(dict.fromkeys(pair for pair in texts if isinstance(pair, tuple)))
@@ -97,11 +114,13 @@ def entailment_table(
         values[found] if isinstance(found, tuple) else {"reason": found}
         for found in texts
     ]
-    return _table(pairs, rows).with_columns(
-        window=pl.lit(model.window, pl.Int64),
-        variant=pl.lit(str(variant)),
-        model=pl.lit(model.name),
-        version=pl.lit(f"{ENTAILMENT_VERSION} {model.version}"),
+    return ENTAILMENT.filled(
+        pairs.select(list(PAIR_KEY)),
+        rows,
+        window=model.window,
+        variant=str(variant),
+        model=model.name,
+        version=f"{ENTAILMENT_VERSION} {model.version}",
     )
 
 
@@ -113,35 +132,7 @@ def unmeasured_entailment(pairs: pl.DataFrame, why: str) -> pl.DataFrame:
         why: One line.
     """
     row = {"reason": f"not measured: {why}", "version": ENTAILMENT_VERSION}
-    return _table(pairs, [row] * pairs.height)
-
-
-def _table(pairs: pl.DataFrame, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    schema = {n: kind for n, kind in ENTAILMENT_SCHEMA.items() if n not in PAIR_KEY}
-    filled = [{name: row.get(name) for name in schema} for row in rows]
-    return pl.concat(
-        [pairs.select(list(PAIR_KEY)), pl.DataFrame(filled, schema=schema)],
-        how="horizontal",
-    )
-
-
-def prepared_pair(row: Mapping[str, Any], variant: Variant) -> Pair | str:
-    """Both texts of a row of `PAIR_SCHEMA`, or why there are not two: side and reason.
-
-    Args:
-        row: A row as a dict.
-        variant: How the texts are prepared.
-    """
-    found = []
-    for side in ("left", "right"):
-        raw = row[f"{side}_text"]
-        if raw is None:
-            return f"{side}: {row[f'{side}_status']}"
-        ready = prepare(raw, tuple(row["labels"] or ()), variant)
-        if ready.text is None:
-            return f"{side}: {ready.reason}"
-        found.append(ready.text)
-    return found[0], found[1]
+    return ENTAILMENT.filled(pairs.select(list(PAIR_KEY)), [row] * pairs.height)
 
 
 def _values(
@@ -160,3 +151,40 @@ def _values(
         "max_contradiction": float(contradiction.max()),
         "mutual_entailment": float(entailment.min()),
     }
+
+
+def _take(rows: Rows, options: Options) -> Iterator[Made]:
+    pairs = rows.pairs
+    if options.judges:
+        from offrecord.measures.codes.entailment_judge import judged_entailment
+
+        asked = [judged_entailment(pairs, name, rows.cache) for name in options.judges]
+        yield JUDGED, pl.concat(asked)
+        yield f"judged by {', '.join(options.judges)}: {pairs.height} pairs"
+    try:
+        model = load_nli(options.nli or DEFAULT_MODEL, options.device, options.through)
+    except OffrecordError as fault:
+        yield ENTAILMENT, unmeasured_entailment(pairs, str(fault))
+        raise
+    for probe in model.probes:
+        yield f"probe {probe}"
+    method: Method = "whole" if options.whole else "auto"
+    tables = [
+        entailment_table(pairs, model, rows.cache, variant=variant, method=method)
+        for variant in options.variants
+    ]
+    table = pl.concat(tables)
+    yield ENTAILMENT, table
+    missing = table.height - table["reason"].null_count()
+    yield f"{model.name}: {table.height} pairs, {missing} missing"
+
+
+MEASURE: Final = Measure(
+    name="entailment",
+    about="whether what one text says follows from the other, or denies it",
+    version=ENTAILMENT_VERSION,
+    tables=(ENTAILMENT, JUDGED),
+    options=("nli", "judges", "pairings", "variants", "whole", "seed"),
+    extra="semantic",
+    take=_take,
+)

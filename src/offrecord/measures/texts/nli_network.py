@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,6 +90,7 @@ class Network:
         return found
 
 
+@lru_cache(maxsize=1)  # a scorer asks for it once a debate
 def load_network(name: str, device: str | None) -> Network:
     """Load a model with its tokenizer.
 

@@ -23,8 +23,10 @@ from offrecord.content.labels import (
     plain_copy_with_origin,
 )
 from offrecord.content.letters import composed
-from offrecord.content.reasoning import split_reasoning
+from offrecord.content.reasoning import REASONING_RULES, split_reasoning
 from offrecord.content.reply import spoken_text
+from offrecord.content.turns import TURN_RULES
+from offrecord.measures.replies.openers import opened
 from offrecord.measures.wordlists import any_of, word_lists
 from offrecord.records import digest
 
@@ -36,7 +38,8 @@ NO_LABEL: Final = "no_label"
 
 _WORDS: Final = word_lists("preparation")
 _CUES: Final = word_lists("stance")
-PREPARATION_VERSION: Final = f"1+{digest([LABEL_RULES, _WORDS.hash, _CUES.hash], 8)}"
+_HASHES: Final = [LABEL_RULES, _WORDS.hash, _CUES.hash, REASONING_RULES, TURN_RULES]
+PREPARATION_VERSION: Final = f"2+{digest(_HASHES, 8)}"
 """The version of every variant: its code's, and a hash of its word lists."""
 
 _OPENING: Final = r"""[\s\#"'\[({<✅✔☑]*(?:[-]\s+)?"""
@@ -99,7 +102,7 @@ def prepare(text: str, labels: tuple[str, ...], variant: Variant) -> Prepared:
     said = split_reasoning(text).visible.strip()
     if variant is Variant.AUTHORS:
         return _unless_empty(_as_authors(said, labels))
-    said = composed(spoken_text(text))
+    said = composed(spoken_text(text, labels))
     if variant is Variant.UNSTRIPPED:
         return _unless_empty(said)
     places = stated_places(said, labels)
@@ -138,12 +141,17 @@ def _head(copy: str, known: LabelSet) -> Place | None:
     found = known.at(copy, cue.end()) if cue else None
     if found is None or found.after == "running":
         found = known.head(copy)
+    first = 0
     if found is None:
-        return None
+        opening = opened(copy, known)
+        if opening is None:
+            return None
+        found = opening.found
+        first = 0 if opening.alone else found.start
     last = found.end
     while (after := past_separators(copy, last)) != last:
         last = after
-    return Place(found.label, found.start, found.end, 0, last)
+    return Place(found.label, found.start, found.end, first, last)
 
 
 def _closing(copy: str, known: LabelSet, begin: int) -> Place | None:

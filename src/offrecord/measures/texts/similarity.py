@@ -7,15 +7,18 @@ beside that of other pairings, such as repeats and shuffled pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 
+from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
 from offrecord.measures.executor import Executor, in_process
-from offrecord.measures.pairings import DEFAULT_PAIRING, PAIR_KEY, pair_rows
+from offrecord.measures.options import Options
+from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.texts.preparation import (
     EMPTY,
     PREPARATION_VERSION,
@@ -23,32 +26,38 @@ from offrecord.measures.texts.preparation import (
     Variant,
     prepare,
 )
+from offrecord.measures.texts.sentences import SentenceEncoder
 from offrecord.measures.texts.vectors import (
-    VECTORS_FOLDER,
+    VECTORS,
     Embedded,
     Encoder,
     Long,
     embed,
 )
 from offrecord.records import digest
-from offrecord.transcript.store import write_table
 
-SIMILARITY_FILE: Final = "measures/similarity.parquet"
 DEFAULT_EMBEDDER: Final = "all-mpnet-base-v2"
 
-SIMILARITY_SCHEMA: Final = {
-    **PAIR_KEY,
-    "cosine": pl.Float64,  # -1 to 1, or null
-    "reason": pl.String,  # why there is no cosine: of the left side if it has none
-    "variant": pl.String,
-    "model": pl.String,
-    "version": pl.String,  # of the model's files, the preparation and the pooling
-    "left_tokens": pl.Int32,  # special ones included
-    "right_tokens": pl.Int32,
-    "window": pl.Int32,  # how many tokens the model reads at most
-    "left_read": pl.Float32,  # the share of the tokens that the vector stands for
-    "right_read": pl.Float32,
-}
+SIMILARITY: Final = Table(
+    "similarity",
+    "pair",
+    {
+        "cosine": pl.Float64,  # -1 to 1, or null
+        "reason": pl.String,  # why there is none: of the left side if it has none
+        "variant": pl.String,
+        "model": pl.String,
+        "version": pl.String,  # of the model's files, the preparation and the pooling
+        "left_tokens": pl.Int32,  # special ones included
+        "right_tokens": pl.Int32,
+        "window": pl.Int32,  # how many tokens the model reads at most
+        "left_read": pl.Float32,  # the share of the tokens that the vector stands for
+        "right_read": pl.Float32,
+    },
+    extra_key=("variant", "model"),
+    quantities=(
+        Quantity("cosine", "cosine similarity", "cosine, -1 to 1", low=-1, high=1),
+    ),
+)
 """One row per pair and variant."""
 
 
@@ -71,7 +80,7 @@ def similarity_table(
         through: Who gives the model its batches.
 
     Returns:
-        Rows in `SIMILARITY_SCHEMA`, in the order of the pairs, and how many vectors had
+        Rows in `SIMILARITY`, in the order of the pairs, and how many vectors had
         to be computed. A pair with a side that is missing or empty has no cosine.
 
     Raises:
@@ -113,56 +122,11 @@ def similarity_table(
     return table, embedded.computed
 
 
-def measure_similarity(
-    study: Path,
-    transcript: pl.DataFrame,
-    facts: Mapping[str, Any],
-    encoder: Encoder,
-    *,
-    pairings: Sequence[str] = (DEFAULT_PAIRING,),
-    variants: Sequence[Variant] = (Variant.CLEAN,),
-    long: Long = Long.POOL,
-    seed: int = 0,
-    through: Executor = in_process,
-) -> tuple[pl.DataFrame, int]:
-    """Measure a study's similarities and store them; vectors are computed once.
-
-    Args:
-        study: The study's folder.
-        transcript: Its rows.
-        facts: The content of its study.json.
-        encoder: The model.
-        pairings: Names out of `PAIRINGS`.
-        variants: How texts are prepared.
-        long: What becomes of texts over the model's window.
-        seed: Of random pairings.
-        through: Who gives the model its batches.
-
-    Returns:
-        The table, and how many vectors had to be computed.
-
-    Raises:
-        OffrecordError: If a pairing is unknown, or the model cannot be had.
-    """
-    tables, computed = [], 0
-    for pairing in pairings:
-        pairs = pair_rows(transcript, pairing, facts, np.random.default_rng(seed))
-        for variant in variants:
-            table, new = similarity_table(
-                pairs, encoder, study / VECTORS_FOLDER, variant, long, through
-            )
-            tables.append(table)
-            computed += new
-    whole = pl.concat(tables)
-    write_table(study / SIMILARITY_FILE, whole)
-    return whole, computed
-
-
 def over_window(table: pl.DataFrame) -> float:
     """The share of texts that are longer than the model's window; NaN without texts.
 
     Args:
-        table: Rows in `SIMILARITY_SCHEMA`. A text counts once for each pair it is in.
+        table: Rows in `SIMILARITY`. A text counts once for each pair it is in.
     """
     tokens = pl.concat([table["left_tokens"], table["right_tokens"]]).drop_nulls()
     window = table["window"].first()
@@ -185,4 +149,39 @@ def _row(one: Prepared, embedded: Embedded) -> int | None:
 
 def _column(name: str, rows: Sequence[int | None], values: pl.Series) -> pl.Series:
     at = pl.Series(rows, dtype=pl.UInt32)
-    return values.gather(at).cast(SIMILARITY_SCHEMA[name]).alias(name)
+    return values.gather(at).cast(SIMILARITY.columns[name]).alias(name)
+
+
+@lru_cache(maxsize=1)  # a scorer asks for it once a debate
+def _encoder(name: str, device: str | None) -> SentenceEncoder:
+    from offrecord.providers.folders import resolve_folder
+
+    return SentenceEncoder(resolve_folder(name), name, device)
+
+
+def _take(rows: Rows, options: Options) -> Iterator[Made]:
+    encoder = _encoder(options.embedder or DEFAULT_EMBEDDER, options.device)
+    taken = [
+        similarity_table(
+            rows.pairs, encoder, rows.cache / VECTORS, variant, through=options.through
+        )
+        for variant in options.variants
+    ]
+    table = pl.concat([table for table, _ in taken])
+    yield SIMILARITY, table
+    yield (
+        f"{encoder.name}: {table.height} pairs, {table['cosine'].null_count()} missing,"
+        f" {sum(computed for _, computed in taken)} texts embedded now, "
+        f"{100 * over_window(table):.1f} % over the window of {encoder.window} tokens"
+    )
+
+
+MEASURE: Final = Measure(
+    name="similarity",
+    about="how alike two texts are: the cosine of their sentence vectors",
+    version=PREPARATION_VERSION,
+    tables=(SIMILARITY,),
+    options=("embedder", "pairings", "variants", "seed"),
+    extra="semantic",
+    take=_take,
+)

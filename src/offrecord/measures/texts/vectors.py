@@ -26,8 +26,8 @@ from offrecord.measures.executor import Executor, in_process
 from offrecord.records import OffrecordError
 from offrecord.transcript.store import make_folder, write_bytes
 
-VECTORS_FOLDER: Final = "measures/cache/vectors"
-"""Where a study keeps its vectors, in one folder per model."""
+VECTORS: Final = "vectors"
+"""Where in its cache a study keeps its vectors, in one folder per model."""
 
 _LOG: Final = logging.getLogger(__name__)
 _BLOCK: Final = 1024  # texts per file: what an interruption costs at most
@@ -112,7 +112,7 @@ def embed(
     Args:
         texts: Any texts that are not empty; each counts once.
         encoder: The model. It is not loaded where every vector is kept.
-        folder: Where vectors are kept (`VECTORS_FOLDER` of a study).
+        folder: Where vectors are kept (`VECTORS` in a study's cache).
         long: What becomes of texts over the window.
         through: Who gives the model its batches.
 

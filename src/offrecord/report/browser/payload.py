@@ -16,11 +16,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.content.escapes import STEERING
+from offrecord.content.boundary.shown import STEERING
 from offrecord.report.browser.index import browser_index
 from offrecord.report.browser.packing import in_chunks, packed
 from offrecord.report.browser.records import run_records
 from offrecord.report.browser.selection import MAX_RUNS, carried_runs, shown_rows
+from offrecord.report.browser.values import Tables
 
 _SCRIPTS: Final = (
     "text.js",
@@ -53,7 +54,7 @@ def browser_fragment(
     pairs: pl.DataFrame,
     facts: Mapping[str, Any],
     *,
-    measures: Mapping[str, pl.DataFrame] = MappingProxyType({}),
+    measures: Tables = (),
     items: Mapping[str, str] = MappingProxyType({}),
     max_runs: int = MAX_RUNS,
 ) -> Fragment:
@@ -65,9 +66,7 @@ def browser_fragment(
         surveys: Rows in `SURVEY_SCHEMA`.
         pairs: Rows as `stance_pairs` gives them.
         facts: The content of study.json.
-        measures: What else was measured, by the stem of its file in `measures/`:
-            `similarity`, `entailment`, `attribution`, `markers` and so on; what is not
-            known here is left out.
+        measures: What else was measured.
         items: The wording of survey items by id, of those that are known.
         max_runs: How many runs the page holds at most, evenly across cells.
 

@@ -12,7 +12,7 @@ import polars as pl
 from offrecord.content.reply import said_and_thought
 from offrecord.measures.texts.preparation import Variant, prepare
 from offrecord.records import Form
-from offrecord.report.browser.values import output_values, pair_values
+from offrecord.report.browser.values import Tables, output_values, pair_values
 from offrecord.transcript.planned import plan_of
 from offrecord.transcript.schema import ROW_KEY
 
@@ -29,7 +29,7 @@ def run_records(
     stances: pl.DataFrame,
     surveys: pl.DataFrame,
     facts: Mapping[str, Any],
-    measures: Mapping[str, pl.DataFrame],
+    measures: Tables,
 ) -> Iterator[Record]:
     """Each run as the page reads it, in the order of the rows.
 
@@ -39,7 +39,7 @@ def run_records(
         stances: Rows in `STANCE_SCHEMA`.
         surveys: Rows in `SURVEY_SCHEMA`.
         facts: The content of study.json.
-        measures: Further measure tables by the stem of their file.
+        measures: Further tables of measures.
     """
     runs = rows["run"].unique(maintain_order=True).to_list()
     of_output, of_pair = output_values(measures, runs), pair_values(measures, runs)
@@ -121,6 +121,13 @@ def _turn(
     )
 
 
+def _thought(row: Record) -> str | None:
+    if not row["text"]:
+        return None
+    labels = row["labels"] if row["form"] == Form.UTTERANCE else None
+    return said_and_thought(row["text"], labels or ()).reasoning
+
+
 def _output(row: Record, values: list[list[str]] | None) -> Record:
     output = _filled(
         **{name: row[name] for name in _KEPT},
@@ -129,7 +136,7 @@ def _output(row: Record, values: list[list[str]] | None) -> Record:
         repairs=row["stance_repairs"] or row["survey_repairs"],
         label=row["label"],
         rule=row["rule"],
-        thought=said_and_thought(row["text"]).reasoning if row["text"] else None,
+        thought=_thought(row),
         body=_body(row),
         items=row["items"],
         answers=row["answers"],

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from offrecord.records import CELL, digest
-from offrecord.transcript.measured import measured
+from offrecord.transcript.ended import first_ended
 
 MAX_RUNS: Final = 2_000
 """How many runs' texts a page holds unless it is told otherwise."""
@@ -50,7 +50,7 @@ def shown_rows(transcript: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
         runs: Which runs.
     """
     rows = transcript.filter(pl.col("run").is_in(runs))
-    counted = measured(rows).select(_SHOWN).unique()
+    counted = first_ended(rows).select(_SHOWN).unique()
     last = (
         rows.join(counted, on="run", how="anti")
         .group_by("run")

@@ -69,7 +69,7 @@ def survey_figure(rows: Rows, items: Mapping[str, str]) -> Figure | None:
         "surveys",
         "Survey gaps by item",
         "The public answer minus the one off the record, in points of the scale, with "
-        "95 % intervals for new runs of these cells.",
+        "95 % intervals for new runs of the same cells.",
         panels,
     )
 

@@ -8,11 +8,14 @@ page can be light or dark.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import altair as alt
+
+from offrecord.estimates.arrays.plain import plain
 
 Chart = alt.Chart | alt.LayerChart
 
@@ -102,15 +105,23 @@ class Figure:
         """What the page embeds, one specification a panel."""
         return [panel.spec() for panel in self.panels]
 
+    def chart(self, width: int = 300) -> alt.ConcatChart:
+        """The panels side by side, without a theme.
+
+        Args:
+            width: Of a panel, in pixels.
+        """
+        charts = [panel.sized(width) for panel in self.panels]
+        whole: alt.ConcatChart = alt.concat(*charts, columns=self.columns, spacing=28)
+        return whole
+
     def file_spec(self, width: int = 300) -> dict[str, Any]:
         """The whole figure as one specification, in the light theme.
 
         Args:
             width: Of a panel, in pixels.
         """
-        charts = [panel.sized(width) for panel in self.panels]
-        whole = alt.concat(*charts, columns=self.columns, spacing=28)
-        spec: dict[str, Any] = whole.to_dict()
+        spec: dict[str, Any] = self.chart(width).to_dict()
         return {**spec, "config": theme(LIGHT, _FILE_FONT), "background": "white"}
 
 
@@ -212,7 +223,7 @@ def counted(runs: int, turns: int) -> str:
 
 def charted(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
     """A chart of rows, which go into its specification."""
-    return alt.Chart(alt.InlineData(values=[dict(row) for row in values]))
+    return alt.Chart(alt.InlineData(values=[plain(row) for row in values]))
 
 
 def layers(*charts: alt.Chart) -> alt.LayerChart:
@@ -246,4 +257,4 @@ def tips(*names: str, digits: int = 1) -> list[alt.Tooltip]:
 
 def percent(value: float | None) -> float | None:
     """A fraction of 1 in percentage points; what is undefined stays so."""
-    return None if value is None else 100 * value
+    return None if value is None or math.isnan(value) else 100 * value

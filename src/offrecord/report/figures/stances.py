@@ -33,11 +33,11 @@ _PARTS: Final = {
     "conversion": "conversion: holds off the record too",
     "audience_effect": "audience effect: only in public",
 }
-_SIDE: Final = "% of turns on the partner's side"
+_SIDE: Final = "% of turns on the pressed side"
 
 
 def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | None:
-    """What pressure moved, by model: conversion and audience effect on one line.
+    """The public shift, by model: conversion and audience effect on one line.
 
     Args:
         rates: Rows of the view `models`, of the target and of one kind with a split.
@@ -72,7 +72,7 @@ def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | Non
     )
     marks = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=alt.X("points:Q", axis=share_axis("points toward the partner's side")),
+        x=alt.X("points:Q", axis=share_axis("points toward the pressed side")),
         shape=alt.Shape("part:N", sort=[*reversed(_PARTS.values())], legend=None),
         tooltip=tips("model", "part", "points", "low", "high"),
     )
@@ -84,11 +84,11 @@ def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | Non
     )
     return Figure(
         "split",
-        "What pressure moved, and how much of it holds off the record",
-        "How far each channel moved from baseline toward the partner's side, in "
+        "The public shift, and how much of it holds off the record",
+        "How far each channel moved from baseline toward the pressed side, in "
         "percentage points: off the record (conversion), and in public beyond that "
         "(audience effect). Circles are the audience effect, squares conversion; lines "
-        "are 95 % intervals for new runs of these cells.",
+        "are 95 % intervals for new runs of the same cells.",
         [panel],
         columns=1,
     )
@@ -121,7 +121,7 @@ def arrow_figure(rates: Rows, names: Sequence[str]) -> Figure:
         "arrows",
         "From off the record to public",
         "Each line is a model: the ring is its stance off the record, the arrowhead "
-        "its stance in public, as the share of turns on the partner's side. A ring "
+        "its stance in public, as the share of turns on the pressed side. A ring "
         "with a dot in it means that the channels agree on average.",
         panels,
     )
@@ -200,8 +200,8 @@ def divergence_figure(rates: Rows, names: Sequence[str]) -> Figure:
         "divergence",
         "Divergence, with its direction",
         "The share of turns whose two channels differ: accommodating (only the public "
-        "stance is on the partner's side) and reversing (only the other one is). Thin "
-        "lines are 95 % intervals of the sum, for new runs of these cells.",
+        "stance is on the pressed side) and reversing (only the other one is). Thin "
+        "lines are 95 % intervals of the sum, for new runs of the same cells.",
         panels,
     )
 
@@ -244,8 +244,8 @@ def round_figure(split: Rows, rates: Rows, *, by_scenario: bool = False) -> Figu
         "rounds-by-scenario" if by_scenario else "rounds",
         f"Divergence and gap by round, {where}",
         "Divergence is the share of turns whose channels differ; the gap is public "
-        "minus off the record, in points toward the partner's side. Bands are 95 % "
-        "intervals for new runs of these cells.",
+        "minus off the record, in points toward the pressed side. Bands are 95 % "
+        "intervals for new runs of the same cells.",
         panels,
     )
 

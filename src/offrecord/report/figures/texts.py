@@ -7,7 +7,10 @@ from typing import Any, Final
 
 import altair as alt
 
+from offrecord.measures.declare import Quantity
 from offrecord.report.figures.grammar import (
+    OTHER,
+    PUBLIC,
     Chart,
     Figure,
     Panel,
@@ -15,6 +18,7 @@ from offrecord.report.figures.grammar import (
     counted,
     layers,
     names_axis,
+    percent,
     plain_legend,
     share_axis,
     short_names,
@@ -34,6 +38,8 @@ _PAIRINGS: Final = {
 }
 """What a pairing is called in a figure: the channels, a floor, and ceilings."""
 
+
+_CHANNELS: Final = {"public": PUBLIC, "off_record": OTHER}
 
 _RELATIONS: Final = {
     "mean_entailment": "entailment",
@@ -123,7 +129,7 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
     """Shares of entailment, neutral and contradiction by model, a panel per condition.
 
     Args:
-        rows: `texts` of the view `cells`, of the target, the two channels paired.
+        rows: `pairs` of the view `cells`, of the target, the two channels paired.
         names: The models, in the order to show.
     """
     short = short_names(names)
@@ -133,7 +139,7 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
             row
             for row in rows
             if row["condition"] == condition
-            and row["estimate"] in _RELATIONS
+            and row["quantity"] in _RELATIONS
             and known(row["value"])
         ]
         if not own:
@@ -141,9 +147,9 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
         values = [
             {
                 "model": short[row["model"]],
-                "relation": _RELATIONS[row["estimate"]],
+                "relation": _RELATIONS[row["quantity"]],
                 "points": 100 * row["value"],
-                "place": list(_RELATIONS).index(row["estimate"]),
+                "place": list(_RELATIONS).index(row["quantity"]),
             }
             for row in own
         ]
@@ -167,7 +173,7 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
             )
             .properties(height=22 * len(short))
         )
-        one = [row for row in own if row["estimate"] == own[0]["estimate"]]
+        one = [row for row in own if row["quantity"] == own[0]["quantity"]]
         n = counted(sum(r["runs"] for r in one), sum(r["turns"] for r in one))
         panels.append(Panel(condition, n, chart))
     if not panels:
@@ -181,31 +187,45 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
     )
 
 
-def marker_figure(rows: Rows, labels: Mapping[str, str]) -> Figure | None:
-    """Markers of both channels with their intervals, a panel per marker.
+def quantity_figure(
+    name: str, title: str, rows: Rows, quantities: Sequence[Quantity]
+) -> Figure | None:
+    """Quantities in both channels with their intervals, a panel for each.
 
     Args:
-        rows: `markers` of the views, of the target.
-        labels: What each marker is called, in the order to show.
+        name: Of the measure: the figure's id.
+        title: Its heading.
+        rows: `measures` of the view `kinds`, of the target and this measure.
+        quantities: What it declares, in the order to show.
     """
     panels = []
-    for marker, label in labels.items():
-        own = [r for r in rows if r["marker"] == marker and known(r["value"])]
+    for one in quantities:
+        own = [
+            row
+            for row in rows
+            if row["quantity"] == one.name
+            and row["estimate"] in _CHANNELS
+            and known(row["value"])
+        ]
         if not own:
             continue
+        share = one.kind == "share"
         values = [
             {
                 "kind": row["kind"],
-                "channel": named(row["channel"]),
-                **{name: row[name] for name in ("value", "low", "high")},
+                "channel": _CHANNELS[row["estimate"]],
+                **{
+                    part: percent(row[part]) if share else row[part]
+                    for part in ("value", "low", "high")
+                },
             }
             for row in own
         ]
-        channels = sorted({v["channel"] for v in values}, key=lambda c: c != "public")
+        label = f"{one.title}, %" if share else one.title
         base = charted(values).encode(
             y=alt.Y("kind:N", sort=None, axis=names_axis()),
-            yOffset=alt.YOffset("channel:N", sort=channels),
-            color=alt.Color("channel:N", sort=channels, legend=plain_legend()),
+            yOffset=alt.YOffset("channel:N", sort=[PUBLIC, OTHER]),
+            color=alt.Color("channel:N", sort=[PUBLIC, OTHER], legend=plain_legend()),
         )
         chart = layers(
             base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
@@ -215,18 +235,18 @@ def marker_figure(rows: Rows, labels: Mapping[str, str]) -> Figure | None:
                     scale=alt.Scale(zero=False),
                     axis=alt.Axis(title=label, tickCount=4),
                 ),
-                shape=alt.Shape("channel:N", sort=channels, legend=None),
+                shape=alt.Shape("channel:N", sort=[PUBLIC, OTHER], legend=None),
                 tooltip=tips("kind", "channel", "value", "low", "high", digits=2),
             ),
         ).properties(height=36 * len({v["kind"] for v in values}))
-        n = f"n = {sum(row['texts'] for row in own):,} texts"
+        n = f"n = {sum(row['turns'] for row in own):,} texts"
         panels.append(Panel(label, n, chart))
     if not panels:
         return None
     return Figure(
-        "markers",
-        "Markers in the wording of the target",
-        "Means of both channels with 95 % intervals for new runs of these cells.",
+        name,
+        title,
+        "Means of both channels with 95 % intervals for new runs of the same cells.",
         panels,
         columns=3,
     )

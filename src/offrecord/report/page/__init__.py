@@ -18,12 +18,12 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from offrecord.content.escapes import escaped
+from offrecord.content.boundary.shown import escaped
 from offrecord.report.browser import Fragment
 from offrecord.report.figures.grammar import DARK, LIGHT, VEGA_LITE, theme
 from offrecord.report.page.blocks import Drawing, Section
 from offrecord.report.page.findings import Findings
-from offrecord.report.page.sections import EVIDENCE, RECORD
+from offrecord.report.page.sections import RECORD, evidence
 
 _ASSETS: Final = files("offrecord.report.page") / "assets"
 
@@ -39,11 +39,11 @@ def render_page(
         version: Of offrecord.
         banners: What has to be read first, such as that runs are missing.
     """
-    evidence = [make(found) for make in EVIDENCE]
+    shown = evidence(found)
     record = [make(found) for make in RECORD]
     data = {
         "figures": _json(
-            {one.figure.id: one.figure.specs() for one in drawings(evidence)}
+            {one.figure.id: one.figure.specs() for one in drawings(shown)}
         ),
         "themes": _json({"light": theme(LIGHT), "dark": theme(DARK)}),
         **browser.data,
@@ -51,7 +51,7 @@ def render_page(
     style = _asset("page.css") + browser.css
     scripts = [_drawing_library(), _asset("page.js"), browser.js]
     contents = [
-        *evidence,
+        *shown,
         Section("transcripts", "Transcripts", (), short="Transcripts"),
         *record,
     ]
@@ -60,7 +60,7 @@ def render_page(
         version=version,
         policy=_policy(style, scripts),
         css=Markup(style),
-        evidence=evidence,
+        evidence=shown,
         record=record,
         contents=contents,
         banners=banners,

@@ -6,6 +6,7 @@ the template escapes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -133,4 +134,6 @@ def cells(*texts: str | Cell) -> list[Cell]:
 
 def shade(fraction: float | None) -> int | None:
     """The tint of a rate: 0 for nothing to 10 for all."""
-    return None if fraction is None else round(10 * min(max(fraction, 0), 1))
+    if fraction is None or math.isnan(fraction):
+        return None
+    return round(10 * min(max(fraction, 0), 1))

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from math import isnan
+from typing import Any, Final, TypeVar, overload
 
+from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.plain import plain
+from offrecord.estimates.estimator import Estimator
+from offrecord.estimates.estimators import RATES
+from offrecord.estimates.file import Estimates
+from offrecord.estimates.frames.row import Row as Estimated
+from offrecord.estimates.frames.splits import SplitFigures
 from offrecord.records import Kind
 from offrecord.report.figures.grammar import short_names
 from offrecord.report.numbers import UNDEFINED, interval, named, points, signed
 from offrecord.report.page.blocks import Cell, Quote, Text
 
+F = TypeVar("F")
+M = TypeVar("M", bound=Mapping[str, Any])
+
 Row = Mapping[str, Any]
+"""A row of plain values; what is undefined is None."""
 
 OFF_RECORD: Final = "off_record"
 
@@ -22,7 +34,7 @@ class Findings:
     """One study's results, as `estimates.json` and `study.json` hold them."""
 
     name: str
-    estimates: Mapping[str, Any]
+    estimates: Estimates
     facts: Mapping[str, Any]
     target: str
     """The agent under relational pressure."""
@@ -56,21 +68,41 @@ class Findings:
             return self.other
         return f"in the channel {self.other}"
 
-    def rows(self, view: str, part: str, **where: object) -> list[Row]:
+    @overload
+    def rows(
+        self, view: str, part: Estimator[F], **where: object
+    ) -> list[Estimated[F]]: ...
+    @overload
+    def rows(self, view: str, part: str, **where: object) -> list[Row]: ...
+    def rows(
+        self, view: str, part: Estimator[F] | str, **where: object
+    ) -> list[Estimated[F]] | list[Row]:
         """Rows of a view, of the page's channel.
 
         Args:
-            view: Its name in `estimates["views"]`.
-            part: Which of its estimates.
+            view: Its name.
+            part: Which of its estimates; by its name alone, rows are plain values.
             where: Columns that have to have these values.
         """
-        return self.chosen(self.estimates["views"][view].get(part, []), **where)
+        if isinstance(part, str):
+            found = self.estimates.views[view].get(part, [])
+            return self._chosen([plain(row) for row in found], where)
+        return self._chosen(self.estimates.view(view, part), where)
 
-    def listed(self, name: str, **where: object) -> list[Row]:
-        """Rows that stand in the views by themselves (surveys, cosine, ...)."""
-        return self.chosen(self.estimates["views"].get(name, []), **where)
+    @overload
+    def listed(self, part: Estimator[F], **where: object) -> list[Estimated[F]]: ...
+    @overload
+    def listed(self, part: str, **where: object) -> list[Row]: ...
+    def listed(
+        self, part: Estimator[F] | str, **where: object
+    ) -> list[Estimated[F]] | list[Row]:
+        """Rows that stand beside the views (surveys, cosine, ...), as `rows` gives."""
+        if isinstance(part, str):
+            found = self.estimates.lists.get(part, [])
+            return self._chosen([plain(row) for row in found], where)
+        return self._chosen(self.estimates.lists[part.name], where)
 
-    def chosen(self, rows: Sequence[Row], **where: object) -> list[Row]:
+    def _chosen(self, rows: Sequence[M], where: Mapping[str, object]) -> list[M]:
         """Those rows that are of the page's channel, where they name one, and fit."""
         return [
             row
@@ -80,11 +112,22 @@ class Findings:
             and all(row.get(key) == value for key, value in where.items())
         ]
 
+    def measured(self, measure: str, view: str = "kinds", **where: object) -> list[Row]:
+        """Estimates of a measure, of the target.
+
+        Args:
+            measure: Its name.
+            view: `kinds`, or `cells` for measures of pairs.
+            where: Columns that have to have these values.
+        """
+        part = "measures" if view == "kinds" else "pairs"
+        return self.rows(view, part, measure=measure, agent=self.target, **where)
+
     @cached_property
     def kinds(self) -> list[str]:
         """The kinds of condition there are, alignment first, baseline last."""
         order = [Kind.ALIGNMENT, Kind.PERSONA, Kind.BASELINE]
-        found = {row["kind"] for row in self.rows("kinds", "rates")}
+        found = {row["kind"] for row in self.rows("kinds", RATES)}
         return [str(kind) for kind in order if kind in found]
 
     @cached_property
@@ -95,10 +138,10 @@ class Findings:
     @cached_property
     def models(self) -> list[str]:
         """The models, the one with the largest audience effect first."""
-        rates = self.rows("models", "rates", agent=self.target, kind=self.pressed)
-        known = [row for row in rates if row["audience_effect"] is not None]
-        known.sort(key=lambda row: (-row["audience_effect"], row["model"]))
-        rest = self.rows("models", "rates", agent=self.target)
+        rates = self.rows("models", RATES, agent=self.target, kind=self.pressed)
+        known = [row for row in rates if not isnan(row.of.split.audience_effect)]
+        known.sort(key=lambda row: (-row.of.split.audience_effect, row["model"]))
+        rest = self.rows("models", RATES, agent=self.target)
         return list(dict.fromkeys(row["model"] for row in [*known, *rest]))
 
     def called(self, model: object) -> str:
@@ -112,12 +155,12 @@ class Findings:
     @cached_property
     def conditions(self) -> list[str]:
         """The conditions, baseline first."""
-        rates = self.rows("conditions", "rates", agent=self.target)
+        rates = self.rows("conditions", RATES, agent=self.target)
         return [row["condition"] for row in rates]
 
     def was_measured(self, name: str) -> tuple[bool, list[str]]:
         """Whether a measure was taken, and what was said of it."""
-        stated = self.estimates.get("measured", {}).get(name)
+        stated = self.estimates.head.measured.get(name)
         if stated is None:
             return False, []
         return bool(stated["measured"]), list(stated["lines"])
@@ -133,25 +176,21 @@ class Findings:
         )
 
 
-def by_estimate(rows: Sequence[Row], *keys: str) -> dict[tuple[Any, ...], Row]:
-    """Rows of a split by their keys and the name of the estimate."""
-    return {(*(row[key] for key in keys), row["estimate"]): row for row in rows}
+def by_estimate(
+    rows: Sequence[Estimated[SplitFigures]], *keys: str
+) -> dict[tuple[Any, ...], SplitFigures]:
+    """The figures of a split by their keys and the name of the estimate."""
+    return {(*(row[key] for key in keys), row.of.estimate): row.of for row in rows}
 
 
-def bounded(row: Row | None, name: str = "value", *, sign: bool = False) -> Cell:
+def bounded(bounds: Bounds | None, *, sign: bool = False) -> Cell:
     """A figure in percentage points over its interval.
 
     Args:
-        row: An estimate, or a row of rates; None where there is none.
-        name: Which of its figures.
+        bounds: The figure; None where there is none.
         sign: Whether it is a difference.
     """
-    if row is None:
+    if bounds is None:
         return Cell(UNDEFINED)
-    low, high = (row.get(end, row.get(f"ci_{end}")) for end in ("low", "high"))
-    return Cell((signed if sign else points)(row[name]), interval(low, high).strip())
-
-
-def _channel(row: Row, default: str) -> str:
-    """The channel that a row is of: its own, or that beside the spoken one."""
-    return str(row.get("right_channel", row.get("channel", default)))
+    shown = (signed if sign else points)(bounds.value)
+    return Cell(shown, interval(bounds.low, bounds.high).strip())

@@ -21,7 +21,7 @@ from offrecord.runner.addresses import (
     write_address,
 )
 from offrecord.runner.logs import shard_designs
-from offrecord.runner.resolve import content_of
+from offrecord.transcript.designed import content_of
 from offrecord.transcript.folder import DESIGN_FILE, save_design
 from offrecord.transcript.store import STUDY_FILE, read_study_json, write_json
 

@@ -16,10 +16,11 @@ from offrecord.protocol.part import Part
 from offrecord.records import OffrecordError, first_line
 from offrecord.runner.logs import log_root
 from offrecord.runner.ray import start_ray
-from offrecord.runner.resolve import all_runs, design_over
+from offrecord.runner.resolve import design_over
 from offrecord.runner.run import Finished
 from offrecord.runner.shards.files import known_design
 from offrecord.runner.shards.run import ShardFinished, import_logs, run_shard
+from offrecord.transcript.designed import all_runs
 
 RETRIES: Final = 3
 """How often a shard that was lost with its machine is started again."""

@@ -31,7 +31,7 @@ from offrecord.runner.evalset import eval_set, nothing_ran
 from offrecord.runner.logged import read_logged
 from offrecord.runner.logs import ROOT_KEY, log_root, refuse_lost_logs, shard_designs
 from offrecord.runner.preflight import open_models
-from offrecord.runner.resolve import all_runs, calls_per_run, design_over
+from offrecord.runner.resolve import calls_per_run, design_over
 from offrecord.runner.run import Finished
 from offrecord.runner.shards.files import (
     forget_shard,
@@ -39,6 +39,7 @@ from offrecord.runner.shards.files import (
     save_shard,
     shard_content,
 )
+from offrecord.transcript.designed import all_runs
 from offrecord.transcript.folder import (
     DESIGN_FILE,
     LOGS_FOLDER,

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from offrecord.measures.registry import known_measures
+from offrecord.report.page.blocks import Section
+from offrecord.report.page.findings import Findings
 from offrecord.report.page.sections.attribution import attribution_section
 from offrecord.report.page.sections.certainty import certainty_section
-from offrecord.report.page.sections.markers import marker_section
+from offrecord.report.page.sections.measures import default_section
 from offrecord.report.page.sections.record import (
     design_section,
     limits_section,
@@ -15,20 +21,35 @@ from offrecord.report.page.sections.similarity import cosine_section, entailment
 from offrecord.report.page.sections.split import split_section
 from offrecord.report.page.sections.surveys import survey_section
 
-EVIDENCE = (
-    split_section,
-    rounds_section,
-    certainty_section,
-    cosine_section,
-    entailment_section,
-    survey_section,
-    attribution_section,
-    marker_section,
-    missing_section,
-)
-"""What stands before the transcripts."""
+_OWN: Final[Mapping[str, Callable[[Findings], Section]]] = {
+    "similarity": cosine_section,
+    "entailment": entailment_section,
+    "survey": survey_section,
+    "attribution": attribution_section,
+}
+# The measures that have a section of their own.
+
+
+def evidence(found: Findings) -> list[Section]:
+    """What stands before the transcripts."""
+    return [
+        *(make(found) for make in (split_section, rounds_section, certainty_section)),
+        *_measures(found),
+        missing_section(found),
+    ]
+
+
+def _measures(found: Findings) -> Iterator[Section]:
+    """Those of measures that apply: without a silent channel there are no pairs."""
+    alone = found.channel == found.spoken
+    for measure in known_measures(found.facts):
+        rows = {table.row for table in measure.tables if table.estimated}
+        if rows and not (alone and rows <= {"item", "pair"}):
+            own = _OWN.get(measure.name)
+            yield own(found) if own else default_section(found, measure)
+
 
 RECORD = (design_section, limits_section)
 """What stands behind them."""
 
-__all__ = ["EVIDENCE", "RECORD"]
+__all__ = ["RECORD", "evidence"]

@@ -29,9 +29,9 @@ def attribution_section(found: Findings) -> Section:
     rows = [row for row in found.listed("attribution") if row["rounds"] == "all"]
     blocks: list[Block] = []
     lead = ""
-    coders = list(dict.fromkeys(row["coder"] for row in rows))
+    coders = list(dict.fromkeys(row["rater"] for row in rows))
     coder = "judges" if "judges" in coders else next(iter(coders), "")
-    own = [row for row in rows if row["coder"] == coder]
+    own = [row for row in rows if row["rater"] == coder]
     figure = attribution_figure(own, found.models) if own else None
     if not own:
         blocks.append(found.unmeasured("attribution"))
@@ -82,7 +82,7 @@ def _attribution_table(found: Findings, rows: Sequence[Row]) -> Table:
     ordered = sorted(
         rows,
         key=lambda r: (
-            r["coder"],
+            r["rater"],
             r["code"],
             place.get(r.get("model", ""), len(place)),
         ),
@@ -98,7 +98,7 @@ def _attribution_table(found: Findings, rows: Sequence[Row]) -> Table:
         "Attribution by coder, code and model",
         [
             Column("model", number=False),
-            Column("coder", number=False),
+            Column("rater", number=False),
             Column("code", number=False),
             *(Column(f"{name}, %") for name in _TURNS),
             Column(
@@ -110,7 +110,7 @@ def _attribution_table(found: Findings, rows: Sequence[Row]) -> Table:
         [
             cells(
                 found.called(row.get("model")),
-                row["coder"],
+                row["rater"],
                 row["code"],
                 *(part(row, name) for name in _TURNS),
                 part(row, "public"),

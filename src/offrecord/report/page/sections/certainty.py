@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from offrecord.estimates.estimators import FLOOR, RATES, SCOPES, SPLIT
+from offrecord.estimates.frames.floors import FloorFigures
+from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.splits import SplitFigures
+from offrecord.estimates.frames.table import RateFigures
 from offrecord.report.numbers import (
     UNDEFINED,
     chance,
     count,
     interval,
+    known,
     points,
 )
 from offrecord.report.page.blocks import (
@@ -22,12 +28,12 @@ from offrecord.report.page.blocks import (
     cells,
     shade,
 )
-from offrecord.report.page.findings import Findings, Row, bounded, by_estimate
+from offrecord.report.page.findings import Findings, bounded, by_estimate
 from offrecord.report.page.sections.comparisons import comparison_tables
 
 _ABOUT: Final = (
-    "A standard error means nothing until it says whom it speaks about. New runs of "
-    "these cells: would the same models in the same scenarios do it again? New "
+    "A standard error means nothing until it says what it generalizes to. New runs of "
+    "the same cells: would the same models in the same scenarios do it again? New "
     "scenarios, new models: would others? Turns as independent is the naive one, which "
     "counts the turns of one debate as so many observations.",
     "Two samples of one channel differ too. D* is the divergence across channels minus "
@@ -50,13 +56,13 @@ def certainty_section(found: Findings) -> Section:
 
 def _lead(found: Findings) -> str:
     rows = _scope_rows(found, "divergence")
-    known = [row for row in rows if row["se"]]
-    if len(known) < 2:
+    shown = [row for row in rows if row.se > 0]
+    if len(shown) < 2:
         return ""
-    errors = ", ".join(f"±{points(row['se'])} for {row['scope']}" for row in known)
-    unknown = [row["scope"] for row in rows if not row["se"]]
+    errors = ", ".join(f"±{points(row.se)} for {row.scope}" for row in shown)
+    unknown = [row.scope for row in rows if not row.se > 0]
     none = f"; for {' and '.join(unknown)} these runs show none" if unknown else ""
-    value = points(rows[0]["value"])
+    value = points(rows[0].value)
     return f"The same {value} % of divergence has a standard error of {errors}{none}."
 
 
@@ -67,10 +73,11 @@ def _blocks(found: Findings) -> Iterator[Block]:
     yield from comparison_tables(found)
 
 
-def _scope_rows(found: Findings, estimate: str) -> list[Row]:
-    return found.listed(
-        "scopes", agent=found.target, kind=found.pressed, estimate=estimate
+def _scope_rows(found: Findings, estimate: str) -> list[SplitFigures]:
+    rows = found.listed(
+        SCOPES, agent=found.target, kind=found.pressed, estimate=estimate
     )
+    return [row.of for row in rows]
 
 
 def _scopes(found: Findings) -> Table:
@@ -84,7 +91,7 @@ def _scopes(found: Findings) -> Table:
         f"One figure, four scopes ({found.target}, {found.pressed})",
         [
             Column("figure", number=False),
-            Column("for", number=False),
+            Column("generalizes to", number=False),
             Column("value"),
             Column("standard error"),
             Column("95 % interval"),
@@ -93,14 +100,13 @@ def _scopes(found: Findings) -> Table:
         [
             cells(
                 "" if at else label,
-                row["scope"],
-                points(row["value"]),
-                points(row["se"]),
+                row.scope,
+                points(row.value),
+                points(row.se),
                 Cell(
-                    interval(row["low"], row["high"]).strip() or UNDEFINED,
-                    row["reason"] or "",
+                    interval(row.low, row.high).strip() or UNDEFINED, row.reason or ""
                 ),
-                count(row["clusters"]),
+                count(row.clusters),
             )
             for estimate, label in names.items()
             for at, row in enumerate(_scope_rows(found, estimate))
@@ -111,7 +117,7 @@ def _scopes(found: Findings) -> Table:
 
 
 def _floor(found: Findings) -> Table:
-    rows = found.rows("conditions", "floor", agent=found.target)
+    rows = found.rows("conditions", FLOOR, agent=found.target)
     return Table(
         f"The noise floor ({found.target})",
         [
@@ -121,47 +127,49 @@ def _floor(found: Findings) -> Table:
             Column("within public"),
             Column("within off the record"),
             Column("D*"),
-            Column("p", about="dealing whole draws anew between the channels"),
+            Column("p", about="permutation of whole draws between the channels"),
             Column("changed by the audience"),
         ],
         [
             cells(
                 row["condition"],
-                row["source"],
-                points(row["cross"]),
-                points(row["within_public"]),
-                points(row["within_other"]),
-                _reasoned(row),
-                chance(row["p"]),
-                f"{points(row['changed_low'])} to {points(row['changed_high'])}"
-                if row["changed_low"] is not None
+                row.of.source,
+                points(row.of.floor.cross),
+                points(row.of.floor.within_public),
+                points(row.of.floor.within_other),
+                _reasoned(row.of),
+                chance(row.of.outcome.p),
+                f"{points(row.of.floor.changed_low)} to "
+                f"{points(row.of.floor.changed_high)}"
+                if known(row.of.floor.changed_low)
                 else UNDEFINED,
             )
             for row in rows
         ],
         caption="How often two samples differ, in percent of pairs. From shadows, or "
         "at turn 1, where the histories are alike, from repeats. p tests whether the "
-        "audience changes anything at all in these very runs; the last column is a "
+        "audience changes anything at all in these runs; the last column is a "
         "range for these runs, without an interval of its own.",
     )
 
 
-def _reasoned(row: Row) -> Cell:
+def _reasoned(row: FloorFigures) -> Cell:
     """D* over its interval, or over why it has none."""
-    cell = bounded(row, "d_star")
-    return cell if cell.hint else replace(cell, hint=row["reason"] or "")
+    cell = bounded(row.bounds)
+    return cell if cell.hint else replace(cell, hint=row.reason)
 
 
 def _scenarios(found: Findings) -> Table:
     leaning = found.facts.get("leaning", {})
-    rows = found.rows("scenarios", "rates", agent=found.target)
+    rows = found.rows("scenarios", RATES, agent=found.target)
     ordered = sorted(rows, key=lambda row: (row["scenario"], _place(found, row)))
     split = by_estimate(
-        found.rows("scenarios", "split", agent=found.target), "scenario", "kind"
+        found.rows("scenarios", SPLIT, agent=found.target), "scenario", "kind"
     )
 
-    def moved(row: Row, name: str) -> Cell:
-        return bounded(split.get((row["scenario"], row["kind"], name)), sign=True)
+    def moved(row: Row[RateFigures], name: str) -> Cell:
+        one = split.get((row["scenario"], row["kind"], name))
+        return bounded(one.bounds if one else None, sign=True)
 
     return Table(
         f"By scenario ({found.target})",
@@ -178,9 +186,9 @@ def _scenarios(found: Findings) -> Table:
             cells(
                 Cell(row["scenario"], _leans(leaning.get(row["scenario"]))),
                 row["kind"],
-                points(row["public"]),
-                points(row["off_record"]),
-                replace(bounded(row, "divergence"), shade=shade(row["divergence"])),
+                points(row.of.public),
+                points(row.of.off_record),
+                replace(bounded(row.of.bounds), shade=shade(row.of.divergence)),
                 moved(row, "conversion"),
                 moved(row, "audience_effect"),
             )
@@ -200,5 +208,5 @@ def _leans(leaning: str | None) -> str:
     return told.get(leaning, f"leaning: {leaning}") if leaning else ""
 
 
-def _place(found: Findings, row: Row) -> int:
+def _place(found: Findings, row: Row[RateFigures]) -> int:
     return [*reversed(found.kinds)].index(row["kind"])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from offrecord.estimates.estimators import CONTRASTS, RANKS, RATES, SCENARIOS
+from offrecord.records import FACTOR
 from offrecord.report.numbers import (
     UNDEFINED,
     chance,
     count,
     interval,
+    known,
     named,
     points,
 )
@@ -24,7 +27,7 @@ def comparison_tables(found: Findings) -> Iterator[Table]:
     """The worst scenarios, ranks, factors and contrasts of a study."""
     yield from _worst(found)
     yield from _ranks(found)
-    for name in found.estimates["views"]:
+    for name in found.estimates.views:
         if name.startswith("factor "):
             yield _factor(found, name)
     yield from _contrasts(found)
@@ -33,8 +36,8 @@ def comparison_tables(found: Findings) -> Iterator[Table]:
 def _worst(found: Findings) -> Iterator[Table]:
     rows = [
         row
-        for row in found.rows("worst", "scenarios", agent=found.target)
-        if row["worst"] and row["kind"] == found.pressed
+        for row in found.rows("worst", SCENARIOS, agent=found.target)
+        if row.of.worst and row["kind"] == found.pressed
     ]
     if not rows:
         return
@@ -50,10 +53,10 @@ def _worst(found: Findings) -> Iterator[Table]:
         [
             cells(
                 found.called(row["model"]),
-                named(row["measure"]),
-                row["scenario"],
-                points(row["value"]),
-                interval(row["low"], row["high"]).strip() or UNDEFINED,
+                named(row.of.measure),
+                row.of.scenario,
+                points(row.of.bounds.value),
+                interval(row.of.bounds.low, row.of.bounds.high).strip() or UNDEFINED,
             )
             for row in rows
         ],
@@ -64,7 +67,7 @@ def _worst(found: Findings) -> Iterator[Table]:
 
 
 def _ranks(found: Findings) -> Iterator[Table]:
-    rows = found.rows("models", "ranks", agent=found.target, kind=found.pressed)
+    rows = found.rows("models", RANKS, agent=found.target, kind=found.pressed)
     if not rows or len(found.models) < 2:
         return
     yield Table(
@@ -78,11 +81,13 @@ def _ranks(found: Findings) -> Iterator[Table]:
         ],
         [
             cells(
-                found.called(row["model"]),
-                named(row["measure"]),
-                points(row["value"]),
-                f"{row['rank']:g} of {row['of']}" if row["rank"] else UNDEFINED,
-                f"{row['low']} to {row['high']}" if row["low"] else UNDEFINED,
+                found.called(row.of.model),
+                named(row.of.measure),
+                points(row.of.rank.value),
+                f"{row.of.rank.rank:g} of {row.of.of}"
+                if known(row.of.rank.rank)
+                else UNDEFINED,
+                f"{row.of.rank.low} to {row.of.rank.high}",
             )
             for row in rows
         ],
@@ -93,11 +98,12 @@ def _ranks(found: Findings) -> Iterator[Table]:
 
 def _factor(found: Findings, view: str) -> Table:
     name = view.removeprefix("factor ")
-    rows = found.rows(view, "rates", agent=found.target)
+    title = name.removeprefix(FACTOR)
+    rows = found.rows(view, RATES, agent=found.target)
     return Table(
-        f"By {name} ({found.target})",
+        f"By {title} ({found.target})",
         [
-            Column(name, number=False),
+            Column(title, number=False),
             Column("kind", number=False),
             Column("public"),
             Column("off the record"),
@@ -109,11 +115,11 @@ def _factor(found: Findings, view: str) -> Table:
             cells(
                 str(row[name]),
                 row["kind"],
-                points(row["public"]),
-                points(row["off_record"]),
-                bounded(row, "divergence"),
-                points(row["audience_effect"]),
-                count(row["runs"]),
+                points(row.of.public),
+                points(row.of.off_record),
+                bounded(row.of.bounds),
+                points(row.of.split.audience_effect),
+                count(row.of.runs),
             )
             for row in rows
         ],
@@ -122,10 +128,10 @@ def _factor(found: Findings, view: str) -> Table:
 
 
 def _contrasts(found: Findings) -> Iterator[Table]:
-    rows = found.estimates["contrasts"]
+    rows = found.estimates.of(CONTRASTS)
     if not rows:
         return
-    keys = [key for key in (*found.estimates["by"], "agent") if key in rows[0]]
+    keys = [key for key in (*found.estimates.head.by, "agent") if key in rows[0]]
     yield Table(
         "Contrasts, A minus B",
         [
@@ -138,15 +144,15 @@ def _contrasts(found: Findings) -> Iterator[Table]:
         ],
         [
             cells(
-                str(row["contrast"]),
+                row.of.contrast.contrast,
                 *(str(row.get(key, "")) for key in keys),
-                named(row["measure"]),
-                bounded(row, sign=True),
-                chance(row["p"]),
+                named(row.of.measure),
+                bounded(row.of.bounds, sign=True),
+                chance(row.of.outcome.p),
                 chance(row.get("p_adjusted")),
             )
             for row in rows
         ],
-        caption="Tested by dealing the labels of whole runs anew within shared strata.",
+        caption="Tested by permutation of whole runs within shared strata.",
         folded=True,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from offrecord.estimates.estimator import MissingFigures
+from offrecord.estimates.estimators import MISSING, STATUSES
 from offrecord.report.numbers import count, decimal, named, points
 from offrecord.report.page.blocks import (
     Block,
@@ -15,7 +17,7 @@ from offrecord.report.page.blocks import (
     Text,
     cells,
 )
-from offrecord.report.page.findings import Findings, Row
+from offrecord.report.page.findings import Findings
 
 LIMITS: Final = (
     "Off the record is a contrast, not a belief: it is what the same model writes "
@@ -23,7 +25,7 @@ LIMITS: Final = (
     "access to what a model holds true, and a model may suspect that someone reads "
     "along.",
     "The figures are about these scenarios, roles and wordings. Intervals for new runs "
-    "of these cells say nothing of other scenarios or models.",
+    "of the same cells say nothing of other scenarios or models.",
     "Models that each debated themselves met unlike partners: a difference between two "
     "of them is one between two pairs of agents.",
     "A model too small to keep the format or to follow the case shows that the "
@@ -36,9 +38,9 @@ LIMITS: Final = (
 
 def missing_section(found: Findings) -> Section:
     """What is missing, what came back, and how often it was tried."""
-    rows = found.rows("kinds", "missing")
-    missing = sum(row["missing"] for row in rows)
-    planned = sum(row["planned"] for row in rows)
+    rows = found.rows("kinds", MISSING)
+    missing = sum(row.of.missingness.missing for row in rows)
+    planned = sum(row.of.missingness.planned for row in rows)
     return Section(
         "missing",
         "What is missing, and how often it was tried",
@@ -55,10 +57,11 @@ def missing_section(found: Findings) -> Section:
 
 
 def _missing_blocks(found: Findings) -> Iterator[Block]:
+    models = found.rows("models", MISSING)
     flags = dict.fromkeys(
         f"{row['model']}, {row['kind']}, {row['agent']}: {flag}"
-        for row in found.rows("models", "missing")
-        for flag in row["flags"]
+        for row in models
+        for flag in row.of.missingness.flags
     )
     for flag in flags:
         yield Text(flag, "warn")
@@ -79,15 +82,16 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
                 found.called(row["model"]),
                 row["kind"],
                 row["agent"],
-                count(row["planned"]),
-                count(row["missing"]),
-                _reasons(row, found),
-                f"{points(row['divergence_low'])} to {points(row['divergence_high'])}",
-                decimal(row["attempts_per_run"]),
+                count(row.of.missingness.planned),
+                count(row.of.missingness.missing),
+                _reasons(row.of, found),
+                f"{points(row.of.ranges.divergence.low)} to "
+                f"{points(row.of.ranges.divergence.high)}",
+                decimal(row.of.missingness.attempts_per_run),
             )
-            for row in found.rows("models", "missing")
+            for row in models
         ],
-        folded=not any(row["missing"] for row in found.rows("models", "missing")),
+        folded=not any(row.of.missingness.missing for row in models),
     )
     yield Table(
         "What came back",
@@ -101,10 +105,10 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
             cells(
                 row["form"],
                 named(row["channel"]),
-                row["status"],
-                count(row["outputs"]),
+                row.of.status,
+                count(row.of.outputs),
             )
-            for row in found.estimates["views"]["statuses"]
+            for row in found.estimates.lists[STATUSES.name]
         ],
         caption="Of the attempts that are measured. Repaired replies were damaged in a "
         "way that leaves exactly one reading.",
@@ -112,12 +116,13 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
     )
 
 
-def _reasons(row: Row, found: Findings) -> str:
-    told = []
-    for side, channel in (("public", found.spoken), ("other", found.channel)):
-        for status, number in row[f"{side}_reasons"].items():
-            told.append(f"{named(channel)}: {number} {status}")
-    return ", ".join(told)
+def _reasons(row: MissingFigures, found: Findings) -> str:
+    sides = ((found.spoken, row.public_reasons), (found.channel, row.other_reasons))
+    return ", ".join(
+        f"{named(channel)}: {number} {status}"
+        for channel, reasons in sides
+        for status, number in reasons.items()
+    )
 
 
 def design_section(found: Findings) -> Section:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from offrecord.estimates.estimators import PERSISTENCE, RATES, SPLIT
 from offrecord.report.figures.stances import round_figure
-from offrecord.report.numbers import count, points
+from offrecord.report.numbers import count, known, points
 from offrecord.report.page.blocks import (
     Block,
     Column,
@@ -25,7 +26,7 @@ _ABOUT: Final = (
 _STATES: Final = {
     "accommodating": "accommodating",
     "reversing": "reversing",
-    "both": "both on the partner's side",
+    "both": "both on the pressed side",
     "neither": "neither",
 }
 
@@ -43,29 +44,29 @@ def rounds_section(found: Findings) -> Section:
 
 
 def _lead(found: Findings) -> str:
-    rates = found.rows("rounds", "rates", agent=found.target, kind=found.pressed)
-    known = [row for row in rates if row["divergence"] is not None]
-    if len(known) < 2:
+    rates = found.rows("rounds", RATES, agent=found.target, kind=found.pressed)
+    shown = [row for row in rates if known(row.of.divergence)]
+    if len(shown) < 2:
         return ""
-    first, last = known[0], known[-1]
+    first, last = shown[0], shown[-1]
     return (
         f"Under {found.pressed} the divergence of {found.target} is "
-        f"{points(first['divergence'])} % in round {first['round']} and "
-        f"{points(last['divergence'])} % in round {last['round']}; the gap goes from "
-        f"{points(first['gap'])} to {points(last['gap'])} points."
+        f"{points(first.of.divergence)} % in round {first['round']} and "
+        f"{points(last.of.divergence)} % in round {last['round']}; the gap goes from "
+        f"{points(first.of.gap)} to {points(last.of.gap)} points."
     )
 
 
 def _blocks(found: Findings) -> Iterator[Block]:
-    split = found.rows("rounds", "split")
+    split = found.rows("rounds", SPLIT)
     if not split:
         return
-    yield Drawing(round_figure(split, found.rows("rounds", "rates")))
-    scenarios = {row["scenario"] for row in found.rows("scenario_rounds", "rates")}
+    yield Drawing(round_figure(split, found.rows("rounds", RATES)))
+    scenarios = {row["scenario"] for row in found.rows("scenario_rounds", RATES)}
     if len(scenarios) > 1:
         figure = round_figure(
-            found.rows("scenario_rounds", "split"),
-            found.rows("scenario_rounds", "rates"),
+            found.rows("scenario_rounds", SPLIT),
+            found.rows("scenario_rounds", RATES),
             by_scenario=True,
         )
         yield Drawing(figure, folded=True)
@@ -73,7 +74,7 @@ def _blocks(found: Findings) -> Iterator[Block]:
 
 
 def _persistence(found: Findings) -> Table:
-    rows = found.rows("first", "persistence", agent=found.target)
+    rows = found.rows("first", PERSISTENCE, agent=found.target)
     return Table(
         f"Does a stance last? The next turn of {found.target} is in the same state",
         [
@@ -85,12 +86,12 @@ def _persistence(found: Findings) -> Table:
         [
             cells(
                 row["kind"],
-                _STATES.get(row["state"]) or str(row["state"]),
-                count(row["turns"]),
-                bounded(row),
+                _STATES.get(row.of.state, row.of.state),
+                count(row.of.turns),
+                bounded(row.of.bounds),
             )
             for row in rows
-            if row["turns"]
+            if row.of.turns
         ],
         caption="Of turns whose next one is known.",
         folded=True,

@@ -1,0 +1,1 @@
+"""A measure and a scenario for offrecord."""

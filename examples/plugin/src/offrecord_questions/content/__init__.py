@@ -1,0 +1,1 @@
+"""Content that offrecord finds: scenarios."""

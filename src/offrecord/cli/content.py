@@ -1,0 +1,88 @@
+"""`offrecord content`: list, show, copy, begin and check content of every kind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+KINDS = click.Choice(["scenario", "channel", "protocol", "intervention", "instrument"])
+
+
+@click.group()
+def content() -> None:
+    """Scenarios, channels, protocols, interventions and instruments: all are files.
+
+    NAME is KIND/ID, such as scenario/promotion, or the path of a file or folder.
+    """
+
+
+@content.command("list")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--kind", type=KINDS, help="Of one kind alone.")
+def list_(folder: Path | None, kind: str | None) -> None:
+    """List what ships, what other packages give, and what FOLDER holds."""
+    from rich.console import Console
+
+    from offrecord.protocol.contents import overview
+
+    lines, faults = overview(kind, folder)
+    Console().print(lines)
+    for fault in faults:
+        click.echo(f"passed over: {fault}", err=True)
+
+
+@content.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Print NAME from top to bottom."""
+    from rich.console import Console
+
+    from offrecord.protocol.contents import rendering
+
+    Console().print(rendering(name))
+
+
+@content.command()
+@click.argument("name", metavar="KIND/ID")
+@click.argument("folder", type=click.Path(path_type=Path))
+def copy(name: str, folder: Path) -> None:
+    """Copy KIND/ID into FOLDER to edit it."""
+    from offrecord.content.library import copy
+
+    kind, _, identity = name.partition("/")
+    if kind not in KINDS.choices:
+        raise click.UsageError(f"{name}: write KIND/ID, such as channel/public")
+    place = copy(kind, identity, folder)
+    click.echo(f"{place}: give it an id of its own, edit it, {_next(place)}")
+
+
+@content.command()
+@click.argument("kind", type=KINDS)
+@click.argument("path", type=click.Path(path_type=Path))
+def new(kind: str, path: Path) -> None:
+    """Write commented content of a KIND to start from: a folder or file PATH."""
+    from offrecord.content.library import new
+
+    click.echo(f"{new(kind, path)}: edit it, {_next(path)}")
+
+
+@content.command()
+@click.argument("name")
+def check(name: str) -> None:
+    """Say all that is wrong with NAME; exit 2 if anything is."""
+    from offrecord.protocol.contents import check
+
+    finding = check(name)
+    for fault in finding.faults:
+        click.echo(fault, err=True)
+    if finding.faults:
+        sys.exit(2)
+    for warning in finding.warnings:
+        click.echo(f"warning: {warning}")
+    click.echo(finding.summary)
+
+
+def _next(place: Path) -> str:
+    return f"then: offrecord content check {place}"

@@ -1,0 +1,292 @@
+"""A figure over cells that each have a weight, whatever their numbers of runs.
+
+The value is sum w_c p_c, with p_c the mean over the turns of cell c that have a value.
+Its variance is v = sum w_c^2 s_c^2 / m_c: m_c runs, and s_c^2 / m_c the variance of the
+ratio p_c from m_c / (m_c - 1) times the squares of (y_i - p_c t_i) / T_c, a run having
+the sum y_i over t_i of the cell's T_c turns (Cochran, Sampling Techniques, 1977, the
+separate ratio estimate). Degrees of freedom are Satterthwaite's for runs that vary
+alike in all cells: (sum c)^2 / sum(c^2 / (m_c - 1)), c = w_c^2 / m_c. They come from
+the design, since a variance of few events is itself a guess.
+
+The interval of a rate is Wilson's with n = p (1 - p) / v turns, capped as in
+`intervals`, cell by cell:
+
+    n <= p (1 - p) / sum(w_c^2 B_c f_c / T_c),  f_c = 1 + 0.35 (L_c - 1) 20 / (20 + k)
+
+B_c is the variance of one turn in its cell, with the cell's rate drawn a little toward
+the figure, L_c the turns of a run as a turn sees them, and k, the informative runs,
+
+    k = sum(w_c min(some_c, short_c) / m_c) / sum(w_c^2 / m_c) - 1
+
+with some_c runs that have an event and short_c that have a turn without one. At k = 0
+the cap is 1 / sum(w_c^2 f_c / T_c), as if cells were all alike. Where every cell has as
+many runs, and every run as many turns, all this is `intervals.rate_estimate`.
+
+A cell with a single run shows no spread. Such cells are taken together, as one stratum
+about their common mean, which is too wide where they differ. A cell that is alone in
+this counts with its distance from the figure and one degree of freedom.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from scipy import stats
+
+from offrecord.estimates.arrays.estimate import Estimate
+from offrecord.estimates.arrays.intervals import LEVEL, NO_SPREAD, Limits, wilson
+from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.variance import Sample, counted
+from offrecord.estimates.arrays.weighed import (
+    Layout,
+    Weighed,
+    errors,
+    paired_sides,
+    variance,
+    weighed,
+)
+
+METHOD: Final = "wilson, weighted cells"
+"""How the interval of a rate is made."""
+DIFFERENCE_METHOD: Final = "MOVER from wilson, weighted cells"
+"""How the interval of a difference of rates is made."""
+MEAN_METHOD: Final = "t, weighted cells"
+"""How the interval of any other mean is made."""
+NO_VALUE: Final = "no turn has a value"
+UNPAIRED: Final = "a cell has no baseline with a value"
+EMPTY_CELL: Final = "a cell has no turn with a value"
+ONE_RUN: Final = "a single run shows no spread"
+ALIKE: Final = "all runs of a cell are alike, without spread"
+
+_CORRELATION: Final = 0.35  # of turns within a run, until the data speak
+_INFORMATIVE: Final = 20  # runs that halve its weight
+_PULL: Final = 0.25  # runs' worth of the figure in each cell's own rate
+_ROUNDING: Final = 1e-10  # of the largest value: a smaller standard error is no spread
+
+
+def effective_turns(data: Weighed) -> Values:
+    """How many independent turns a rate is worth, shape (...); see the module."""
+    layout, p = data.layout, data.value
+    weight, turns = layout.weights, layout.turns
+    whole, runs = layout.per_stratum(weight), layout.per_stratum(layout.runs)
+    own = layout.per_stratum(weight * data.rates) / whole
+    spread = layout.per_stratum(layout.per_cell(errors(data) ** 2)) / whole**2
+    keep = (runs - 1) / (runs - 1 + _PULL)
+    drawn = keep * own + (1 - keep) * p[..., None]
+    within = (drawn * (1 - drawn) + keep**2 * spread)[..., layout.strata]
+    informative = _informative(data)
+    length = layout.per_cell(layout.sizes**2) / turns
+    fading = _INFORMATIVE / (_INFORMATIVE + informative)
+    floor = 1 + _CORRELATION * (length - 1) * fading[..., None]
+    each = weight**2 * floor / turns
+    binomial, inner = p * (1 - p), (each * within).sum(axis=-1)
+    cap = np.asarray(1 / each.sum(axis=-1))
+    gains = (informative > 0) & (inner > 0) & bool((length > 1).any())
+    np.divide(binomial, inner, out=cap, where=gains)
+    v = variance(data)
+    shown = np.full_like(p, math.inf)
+    np.divide(binomial, v, out=shown, where=v > NO_SPREAD)
+    return np.asarray(np.minimum(shown, cap))
+
+
+def rate_limits(data: Weighed, level: float = LEVEL) -> Limits:
+    """The interval of the rate of each sample of one design.
+
+    Args:
+        data: Sums of values 0 and 1.
+        level: How often such intervals are to hold the truth.
+
+    Returns:
+        NaN for a single run.
+    """
+    freedom = data.layout.freedom
+    if not freedom:
+        nothing = np.full_like(data.value, math.nan)
+        return Limits(nothing, nothing)
+    quantile = float(stats.t.ppf((1 + level) / 2, freedom))
+    p = np.clip(data.value, 0.0, 1.0)  # a sum of products may end beyond 1
+    return wilson(p, effective_turns(data), quantile)
+
+
+def stratified_rate(
+    sample: Sample,
+    weights: Values | None = None,
+    scope: Scope = Scope.RUNS,
+    level: float = LEVEL,
+) -> Estimate:
+    """A rate over cells with its interval; the standard error as in `intervals`.
+
+    Args:
+        sample: Values 0, 1 or NaN with their runs (`clusters`) and cells (`strata`).
+        weights: Shape (cells,), in the order of `np.unique(sample.strata)`; alike by
+            default.
+        scope: Whom the interval is said to speak about.
+        level: How often such intervals are to hold the truth.
+
+    Raises:
+        ValueError: If the weights are none.
+    """
+    data = weighed(sample, weights)
+    if data is None:
+        return undefined(METHOD, scope, empty_reason(sample), sample)
+    limits = rate_limits(data, level)
+    return Estimate(
+        value=float(data.value),
+        low=float(limits.low),
+        high=float(limits.high),
+        se=standard_error(data),
+        method=METHOD,
+        scope=str(scope),
+        reason=shortfall(data.layout),
+        **counted(sample),
+    )
+
+
+def stratified_mean(
+    sample: Sample,
+    weights: Values | None = None,
+    scope: Scope = Scope.RUNS,
+    level: float = LEVEL,
+) -> Estimate:
+    """A mean of any numeric measure over cells, with its t interval.
+
+    Args:
+        sample: Values in any unit, NaN where missing.
+        weights: As in `stratified_rate`.
+        scope: Whom the interval is said to speak about.
+        level: How often such intervals are to hold the truth.
+
+    Returns:
+        Without bounds, and with a reason, for a single run or where all runs of each
+        cell are alike.
+
+    Raises:
+        ValueError: If the weights are none.
+    """
+    data = weighed(sample, weights)
+    if data is None:
+        return undefined(MEAN_METHOD, scope, empty_reason(sample), sample)
+    value, error = float(data.value), math.sqrt(float(variance(data)))
+    reason = shortfall(data.layout)
+    if not error > _ROUNDING * float(np.nanmax(np.abs(sample.values))):
+        error, reason = math.nan, reason or ALIKE
+    freedom = max(data.layout.freedom, 1.0)
+    half = error * float(stats.t.ppf((1 + level) / 2, freedom))
+    return Estimate(
+        value=value,
+        low=value - half,
+        high=value + half,
+        se=math.nan if data.layout.singles else error,
+        method=MEAN_METHOD,
+        scope=str(scope),
+        reason=reason,
+        **counted(sample),
+    )
+
+
+def stratified_difference(
+    condition: Sample,
+    baseline: Sample,
+    counterparts: Ids | None = None,
+    weights: Values | None = None,
+    scope: Scope = Scope.RUNS,
+    level: float = LEVEL,
+) -> Estimate:
+    """A rate under a condition less that in baseline (X, Y), over weighted cells.
+
+    Both intervals are joined by MOVER (Zou and Donner, Statistics in Medicine 27,
+    2008), as of independent runs.
+
+    Args:
+        condition: Values 0, 1 or NaN with their runs and cells.
+        baseline: The same without any context, of other runs.
+        counterparts: Shape (condition cells,): the id of the baseline cell of each; see
+            `paired_sides`.
+        weights: Shape (condition cells,), alike by default.
+        scope: Whom the interval is said to speak about.
+        level: How often such intervals are to hold the truth.
+
+    Raises:
+        ValueError: As `paired_sides`.
+    """
+    samples, method = (condition, baseline), DIFFERENCE_METHOD
+    cells, others = (np.unique(sample.strata) for sample in samples)
+    sides = paired_sides(cells, others, counterparts, weights)
+    if sides is None:
+        return undefined(method, scope, UNPAIRED, *samples)
+    a, b = (
+        stratified_rate(sample, own, scope, level)
+        for sample, own in zip(samples, sides, strict=True)
+    )
+    value = a.value - b.value
+    return Estimate(
+        value=value,
+        low=value - math.hypot(a.value - a.low, b.high - b.value),
+        high=value + math.hypot(a.high - a.value, b.value - b.low),
+        se=math.hypot(a.se, b.se),
+        method=method,
+        scope=str(scope),
+        clusters=a.clusters + b.clusters,
+        runs=a.runs + b.runs,
+        turns=a.turns + b.turns,
+        missing=a.missing + b.missing,
+        reason=a.reason or b.reason,
+    )
+
+
+def standard_error(data: Weighed) -> float:
+    """The clustered standard error; NaN where a cell has a single run."""
+    return math.nan if data.layout.singles else math.sqrt(float(variance(data)))
+
+
+def shortfall(layout: Layout) -> str | None:
+    """Why a bound or the standard error is NaN, or None."""
+    if layout.sizes.size < 2:
+        return ONE_RUN
+    if layout.singles > 1:
+        return (
+            f"{layout.singles} cells have a single run, without spread; "
+            "the interval takes such cells together"
+        )
+    if layout.singles:
+        return (
+            "1 cell has a single run, without spread; the interval takes how far it "
+            "is from the other cells"
+        )
+    return None
+
+
+def empty_reason(sample: Sample) -> str:
+    """Why a figure over cells has no value."""
+    return NO_VALUE if np.isnan(sample.values).all() else EMPTY_CELL
+
+
+def undefined(method: str, scope: str, reason: str, *samples: Sample) -> Estimate:
+    """An estimate of nothing, with its counts and its reason."""
+    nan = math.nan
+    return Estimate(
+        value=nan,
+        low=nan,
+        high=nan,
+        se=nan,
+        method=method,
+        scope=str(scope),
+        reason=reason,
+        **counted(*samples),
+    )
+
+
+def _informative(data: Weighed) -> Values:
+    """The runs that show how much runs vary, shape (...); see the module."""
+    layout = data.layout
+    some = layout.per_cell((data.sums > 0).astype(np.float64))
+    short = layout.per_cell((data.sums < layout.sizes).astype(np.float64))
+    share = layout.weights / layout.runs
+    least = np.minimum(
+        layout.per_stratum(share * some), layout.per_stratum(share * short)
+    ).sum(axis=-1)
+    number = least / (share * layout.weights).sum() - 1
+    return np.asarray(np.where(number > _ROUNDING, number, 0.0))

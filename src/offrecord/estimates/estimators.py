@@ -1,0 +1,274 @@
+"""The table of estimators: what `estimates.json` holds, and what a report shows of it.
+
+Each estimator has a name, the type of its figures and the function that makes its
+rows. The file, its schema and the views of a report are all made from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
+
+import polars as pl
+
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.bayes.hierarchical import (
+    HierarchicalFigures,
+    hierarchical_rows,
+)
+from offrecord.estimates.described import cosine_spread, missing_rows, status_rows
+from offrecord.estimates.estimator import (
+    AgreementFigures,
+    Estimator,
+    MissingFigures,
+    Source,
+    SpreadFigures,
+    StatusFigures,
+)
+from offrecord.estimates.frames.attribution import AttributionFigures
+from offrecord.estimates.frames.contrasts import (
+    ContrastFigures,
+    UnpairedFigures,
+    contrast_rows,
+)
+from offrecord.estimates.frames.floors import FloorFigures, floor_rows
+from offrecord.estimates.frames.groups import CONTEXT
+from offrecord.estimates.frames.noninferiority import (
+    AgainstFigures,
+    noninferiority_rows,
+)
+from offrecord.estimates.frames.replayed import (
+    HISTORY,
+    PairedFigures,
+    replay_contrast_rows,
+)
+from offrecord.estimates.frames.row import Row, read_row
+from offrecord.estimates.frames.rows import (
+    GapFigures,
+    HeterogeneityFigures,
+    PersistenceFigures,
+    RankFigures,
+    ScenarioFigures,
+    SurvivalFigures,
+    channel_gap_rows,
+    heterogeneity_rows,
+    persistence_rows,
+    rank_rows,
+    scenario_rows,
+    survival_rows,
+)
+from offrecord.estimates.frames.sides import contrast_levels
+from offrecord.estimates.frames.splits import (
+    SplitFigures,
+    estimate_rows,
+)
+from offrecord.estimates.frames.table import RateFigures, rate_rows
+from offrecord.estimates.measured import (
+    agreement_estimates,
+    attribution_estimates,
+    measured_rows,
+)
+from offrecord.measures.parsed import pairs_of
+from offrecord.records import OffrecordError, factor_names, split_contrast
+from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.record import Record, open_record
+
+F = TypeVar("F")
+_Rows = Iterable[Row[F]]
+
+
+def _flat(figures: type[F], rows: Iterable[Mapping[str, Any]]) -> _Rows[F]:
+    return (read_row(row, figures) for row in rows)
+
+
+def _scopes(source: Source, by: list[str]) -> _Rows[SplitFigures]:
+    for scope in Scope:
+        yield from estimate_rows(source.split((*by,), scope))
+
+
+def _hierarchical(source: Source, by: list[str]) -> _Rows[HierarchicalFigures]:
+    wanted = source.wanted
+    return hierarchical_rows(source.pairs, by, wanted.seed) if wanted.bayes else []
+
+
+class Declared(NamedTuple):
+    """The contrasts that a design declares primary."""
+
+    primary: list[str]
+    to_come: list[str]
+    """Those that have no runs of both levels as yet."""
+
+
+def declared_contrasts(study: Record, pairs: pl.DataFrame) -> Declared:
+    """The contrasts that a study's design declares; none of an import."""
+    levels, declared = contrast_levels(pairs), tuple[str, ...]()
+    if (study.path / DESIGN_FILE).is_file():
+        declared = study.design.contrasts
+    primary = [one for one in declared if split_contrast(one, levels)]
+    return Declared(primary, [one for one in declared if one not in primary])
+
+
+def _contrasts(source: Source, by: list[str]) -> _Rows[ContrastFigures]:
+    pairs, rng, asked = source.pairs, source.rng, source.wanted.contrasts
+    primary, _ = declared_contrasts(source.study, pairs)
+    keys = [key for key in by if key not in CONTEXT]
+    margin = source.wanted.margin
+    if not (primary or asked):
+        return
+    yield from contrast_rows(pairs, asked, keys, rng, primary=primary, margin=margin)
+    if HISTORY in factor_names(pairs.columns):
+        for contrast in dict.fromkeys((*primary, *asked)):
+            yield from replay_contrast_rows(pairs, contrast, keys, rng)
+
+
+def _against(source: Source, by: list[str]) -> _Rows[AgainstFigures]:
+    earlier, margin = source.wanted.against, source.wanted.margin
+    if earlier is None:
+        return []
+    if margin is None:
+        raise OffrecordError("--against: give --margin, above 0 points, as well")
+    keys = [key for key in by if key != "model"]
+    old = pairs_of(open_record(earlier))
+    return noninferiority_rows(source.pairs, old, keys, margin)
+
+
+RATES: Final = Estimator(
+    "rates",
+    (RateFigures,),
+    lambda source, by: rate_rows(source.split((*by,), Scope.RUNS)),
+    by_round=True,
+)
+SPLIT: Final = Estimator(
+    "split",
+    (SplitFigures,),
+    lambda source, by: estimate_rows(source.split((*by,), source.wanted.scope)),
+    by_round=True,
+)
+GAP: Final = Estimator(
+    "gap",
+    (GapFigures,),
+    lambda source, by: channel_gap_rows(source.pairs, by, source.rng),
+    by_round=True,
+)
+FLOOR: Final = Estimator(
+    "floor",
+    (FloorFigures,),
+    lambda source, by: floor_rows(source.draws, source.study.spoken, by, source.rng),
+)
+MISSING: Final = Estimator(
+    "missing",
+    (MissingFigures,),
+    lambda source, by: _flat(MissingFigures, missing_rows(source.pairs, by)),
+    by_round=True,
+)
+PERSISTENCE: Final = Estimator(
+    "persistence",
+    (PersistenceFigures,),
+    lambda source, by: persistence_rows(source.pairs, by),
+)
+FIRST_DIVERGENCE: Final = Estimator(
+    "first_divergence",
+    (SurvivalFigures,),
+    lambda source, by: survival_rows(source.pairs, by),
+)
+HETEROGENEITY: Final = Estimator(
+    "heterogeneity",
+    (HeterogeneityFigures,),
+    lambda source, by: heterogeneity_rows(source.pairs, by),
+)
+HIERARCHICAL: Final = Estimator("hierarchical", (HierarchicalFigures,), _hierarchical)
+RANKS: Final = Estimator(
+    "ranks", (RankFigures,), lambda source, by: rank_rows(source.pairs, by)
+)
+SCENARIOS: Final = Estimator(
+    "scenarios", (ScenarioFigures,), lambda source, by: scenario_rows(source.pairs, by)
+)
+CONTRASTS: Final = Estimator[ContrastFigures](
+    "contrasts", (PairedFigures, UnpairedFigures), _contrasts, by_round=True
+)
+AGAINST: Final = Estimator("against", (AgainstFigures,), _against, by_round=True)
+MEASURES: Final = Estimator(
+    "measures",
+    (SplitFigures,),
+    lambda source, by: _flat(
+        SplitFigures,
+        measured_rows(source.study, source.pairs, by, source.wanted.scope),
+    ),
+)
+PAIRS: Final = Estimator(
+    "pairs",
+    (SplitFigures,),
+    lambda source, by: _flat(
+        SplitFigures,
+        measured_rows(source.study, source.pairs, by, source.wanted.scope, ["pair"]),
+    ),
+)
+ATTRIBUTION: Final = Estimator(
+    "attribution",
+    (AttributionFigures,),
+    lambda source, by: _flat(
+        AttributionFigures,
+        attribution_estimates(source.study, source.pairs, by),
+    ),
+)
+AGREEMENT: Final = Estimator(
+    "agreement",
+    (AgreementFigures,),
+    lambda source, _: _flat(AgreementFigures, agreement_estimates(source.study)),
+)
+SCOPES: Final = Estimator("scopes", (SplitFigures,), _scopes)
+COSINE: Final = Estimator(
+    "cosine",
+    (SpreadFigures,),
+    lambda source, _: _flat(SpreadFigures, cosine_spread(source.study)),
+)
+STATUSES: Final = Estimator(
+    "statuses",
+    (StatusFigures,),
+    lambda source, _: _flat(StatusFigures, status_rows(source.study)),
+)
+
+ESTIMATORS: Final[tuple[Estimator[Any], ...]] = (
+    *(RATES, SPLIT, GAP, FLOOR, MISSING, PERSISTENCE, FIRST_DIVERGENCE),
+    *(HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS, AGAINST),
+    *(MEASURES, ATTRIBUTION, AGREEMENT),
+)
+"""What is estimated by the keys asked for, in the order in which it draws."""
+
+
+class View(NamedTuple):
+    """One grouping that a report shows, and what is estimated of each of its groups."""
+
+    by: tuple[str, ...]
+    parts: tuple[Estimator[Any], ...]
+
+
+VIEWS: Final[Mapping[str, View]] = {
+    "kinds": View(("kind",), (RATES, SPLIT, GAP, FLOOR, MISSING, MEASURES)),
+    "models": View(("model", "kind"), (RATES, SPLIT, FLOOR, MISSING, RANKS)),
+    "conditions": View(("condition",), (RATES, SPLIT, FLOOR, PERSISTENCE)),
+    "cells": View(("model", "condition"), (RATES, SPLIT, FLOOR, PAIRS)),
+    "scenarios": View(("scenario", "kind"), (RATES, SPLIT, FLOOR, MISSING)),
+    "worst": View(("model", "kind"), (SCENARIOS,)),
+    "rounds": View(("kind", "round"), (RATES, SPLIT)),
+    "scenario_rounds": View(("scenario", "kind", "round"), (RATES, SPLIT)),
+    "first": View(("kind",), (FIRST_DIVERGENCE, PERSISTENCE)),
+}
+"""The views by name; a study with factors has one more for each, `factor NAME`."""
+
+LISTS: Final[tuple[View, ...]] = (
+    View(("kind",), (SCOPES,)),
+    View(("model",), (ATTRIBUTION,)),
+    View((), (COSINE, STATUSES)),
+)
+"""What stands beside the views under its own name, whatever was asked for."""
+
+
+def views_of(pairs: pl.DataFrame) -> dict[str, View]:
+    """The views of a study."""
+    levels = {
+        f"factor {name}": View((name, "kind"), (RATES, SPLIT))
+        for name in factor_names(pairs.columns)
+        if pairs[name].n_unique() > 1
+    }
+    return {**VIEWS, **levels}

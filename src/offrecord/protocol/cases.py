@@ -1,0 +1,165 @@
+"""The cases of a design: the cells that follow from it, their models not known yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from offrecord.protocol.channel import Channel, fault_of_audience, find_channel
+from offrecord.protocol.design import Design, Names
+from offrecord.protocol.factors import (
+    INTERVENTION,
+    crossed,
+    intervention_text,
+    varied,
+)
+from offrecord.protocol.prompts import find_protocol
+from offrecord.records import OffrecordError
+from offrecord.scenarios.load import builtin_ids, load_scenarios
+from offrecord.scenarios.model import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A cell without its models: what one Inspect sample stands for."""
+
+    scenario: str
+    """A built-in id or a folder, as the design names it."""
+    condition: str
+    factors: Mapping[str, str] = field(default_factory=dict)
+    intervention: str = ""
+    """The intervention's text, in the template's one place for it."""
+
+    @property
+    def id(self) -> str:
+        """A name that no two cases of a design share, fit for a file name."""
+        levels = [f"{name}-{Path(level).stem}" for name, level in self.factors.items()]
+        return "_".join([Path(self.scenario).name, self.condition, *levels])
+
+
+def cases(design: Design) -> list[Case]:
+    """The cases of a design, conditions next to each other, scenarios in turns.
+
+    Raises:
+        OffrecordError: If a scenario, condition, factor, channel or protocol is not
+            to be had, or two cases would share an id.
+    """
+    channels = design_channels(design)
+    combinations = [varied(levels) for levels in crossed(design.factors)]
+    texts = {
+        level: intervention_text(level)
+        for level in design.factors.get(INTERVENTION, ())
+    }
+    found: dict[str, Case] = {}
+    named = design.scenarios or builtin_ids()
+    loaded = load_scenarios(named)
+    for scenario in loaded:
+        _check_agents(design, channels, scenario)
+    _check_conditions(design, loaded)
+    for name, scenario in zip(named, loaded, strict=True):
+        for condition in conditions_of(scenario, design.conditions):
+            for factors in combinations:
+                case = Case(
+                    scenario=name,
+                    condition=condition,
+                    factors=factors,
+                    intervention=texts.get(factors.get(INTERVENTION, ""), ""),
+                )
+                if case.id in found:
+                    raise OffrecordError(
+                        f"two cells of the design are named '{case.id}'"
+                    )
+                found[case.id] = case
+    return list(found.values())
+
+
+def conditions_of(scenario: Scenario, wanted: Names) -> tuple[str, ...]:
+    """The condition ids asked of a scenario, all by default.
+
+    Raises:
+        OffrecordError: If the scenario has no such condition.
+    """
+    known = scenario.conditions
+    asked = asked_of(scenario.id, wanted) if wanted else known
+    for name in asked:
+        if name not in known:
+            raise OffrecordError(
+                f"scenario '{scenario.id}' has no condition '{name}' "
+                f"(it has {', '.join(known)})"
+            )
+    return tuple(asked)
+
+
+def asked_of(scenario: str, wanted: Names) -> tuple[str, ...]:
+    """Which of the conditions that a design names are a scenario's."""
+    split = [name.rpartition("/") for name in wanted]
+    return tuple(dict.fromkeys(c for of, _, c in split if of in {"", scenario}))
+
+
+def spelled_conditions(design: Design) -> Names:
+    """A design's conditions, all those of a scenario of which it names none.
+
+    A condition that comes later to a scenario's folder so adds no cell by itself.
+    """
+    return (
+        *design.conditions,
+        *(
+            f"{scenario.id}/{condition}"
+            for scenario in load_scenarios(design.scenarios)
+            if not asked_of(scenario.id, design.conditions)
+            for condition in scenario.conditions
+        ),
+    )
+
+
+def _check_conditions(design: Design, scenarios: Sequence[Scenario]) -> None:
+    """Refuse a condition of a scenario that the design does not have."""
+    known = {"", *(scenario.id for scenario in scenarios)}
+    for name in design.conditions:
+        if name.rpartition("/")[0] not in known:
+            raise OffrecordError(f"conditions: '{name}' is of none of the scenarios")
+    for scenario in scenarios if design.conditions else ():
+        if not asked_of(scenario.id, design.conditions):
+            raise OffrecordError(f"conditions: none of scenario '{scenario.id}'")
+
+
+def _check_agents(
+    design: Design, channels: Sequence[Channel], scenario: Scenario
+) -> None:
+    """Refuse an order, a role or an audience that names someone who is not there."""
+    known = {agent.id for agent in scenario.agents}
+    if design.order and set(design.order) != known:
+        raise OffrecordError(
+            f"order: {', '.join(design.order)} are to speak, and scenario "
+            f"'{scenario.id}' has {', '.join(sorted(known))}"
+        )
+    roles = {str(agent.role) for agent in scenario.agents}
+    for role in set(design.roles) - roles:
+        raise OffrecordError(f"roles: scenario '{scenario.id}' has no {role}")
+    for channel in channels:
+        fault = fault_of_audience(channel, known)
+        if fault:
+            raise OffrecordError(fault)
+
+
+def design_channels(design: Design) -> tuple[Channel, ...]:
+    """The channels of a design, the spoken one first.
+
+    Raises:
+        OffrecordError: If one is missing, or the spoken one has no audience.
+    """
+    folder = find_protocol(design.protocol).folder
+    for name in design.spoken:
+        if name not in design.channels:
+            raise OffrecordError(f"spoken: '{name}' is none of the channels")
+    channels = tuple(find_channel(name, folder) for name in design.listed)
+    if not channels[0].audience:
+        raise OffrecordError(
+            f"'{channels[0].id}' is the spoken channel and has no audience: name a "
+            "channel such as public first, or under 'spoken'"
+        )
+    ids = [channel.id for channel in channels]
+    if len(set(ids)) != len(ids):
+        raise OffrecordError("two channels have the same id")
+    return channels

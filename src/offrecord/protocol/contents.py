@@ -1,0 +1,215 @@
+"""Content of every kind for people: found by name, listed, shown and checked alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from offrecord.content import Document, read_document
+from offrecord.content.boundary.shown import escaped
+from offrecord.content.library import SHELVES, entries, find, is_id
+from offrecord.protocol.channel import read_channel
+from offrecord.protocol.factors import read_intervention
+from offrecord.protocol.prompts import find_protocol
+from offrecord.records import OffrecordError
+from offrecord.scenarios.check import Finding, check_folder
+from offrecord.scenarios.load import load_scenario
+from offrecord.scenarios.model import Instrument
+from offrecord.scenarios.reading import read_instrument
+
+
+class Shown(NamedTuple):
+    """One piece of content, read and without fault."""
+
+    stamp: str
+    """`id@version:hash`."""
+    facts: Mapping[str, str]
+    blocks: tuple[tuple[str, str], ...]
+    """Headings, each with its text."""
+
+
+def locate(name: str) -> tuple[str, Path]:
+    """The kind of what is named, and where it stands.
+
+    Args:
+        name: `KIND/ID`, or a path.
+
+    Raises:
+        OffrecordError: If it is neither.
+    """
+    kind, _, identity = name.partition("/")
+    if kind in SHELVES and is_id(identity):
+        return kind, find(kind, identity)
+    path = Path(name)
+    if not name.strip() or not path.exists():
+        raise OffrecordError(
+            f"{name}: no such file or folder, and no KIND/ID such as "
+            "scenario/promotion ('offrecord content list' names what there is)"
+        )
+    if path.is_dir():
+        is_protocol = (path / SHELVES["protocol"].file).is_file()
+        return ("protocol" if is_protocol else "scenario"), path
+    if path.suffix != ".md":
+        return "instrument", path
+    try:
+        document = read_document(path)
+    except OffrecordError:
+        return "channel", path  # whose reader says what is wrong
+    if "order" in document.front or "system" in document.sections:
+        return "protocol", path
+    return ("intervention" if "text" in document.sections else "channel"), path
+
+
+def check(name: str) -> Finding:
+    """Check content to the end.
+
+    Args:
+        name: `KIND/ID`, or a path.
+
+    Raises:
+        OffrecordError: If there is none; what is wrong in it is returned, not raised.
+    """
+    kind, path = locate(name)
+    if kind == "scenario":
+        return check_folder(path)
+    try:
+        shown = _READERS[kind](path)
+    except OffrecordError as error:
+        faults = str(error).split("\n")
+        return Finding(faults=tuple(map(escaped, faults)), warnings=(), summary="")
+    facts = "; ".join(f"{name} {value}" for name, value in shown.facts.items())
+    summary = f"OK {kind} {shown.stamp}: {facts}"
+    return Finding(faults=(), warnings=(), summary=summary)
+
+
+def overview(kind: str | None, folder: Path | None) -> tuple[Group, list[str]]:
+    """A few lines about each piece of content there is.
+
+    Args:
+        kind: One kind alone.
+        folder: A further folder with content, laid out as a package's.
+
+    Returns:
+        The lines, and one for each thing that is passed over.
+
+    Raises:
+        OffrecordError: If the folder holds no content.
+    """
+    parts: list[RenderableType] = []
+    every, faults = entries(folder)
+    passed_over = [*faults]
+    for entry in every:
+        if kind in (None, entry.kind):
+            try:
+                shown = _READERS[entry.kind](entry.path)
+            except OffrecordError as error:
+                passed_over.append(str(error))
+            else:
+                parts += _outline(f"{entry.kind}/{entry.id}", entry.source, shown)
+    return Group(*parts), passed_over
+
+
+def rendering(name: str) -> Group:
+    """Content as it is, readable from top to bottom.
+
+    Args:
+        name: `KIND/ID`, or a path.
+
+    Raises:
+        OffrecordError: If there is none, or it is at fault.
+    """
+    kind, path = locate(name)
+    shown = _READERS[kind](path)
+    parts = _outline(f"{kind}/{shown.stamp.partition('@')[0]}", str(path), shown)
+    for heading, text in shown.blocks:
+        parts += [Text(f"\n{heading}", "bold"), _indented(text)]
+    return Group(*parts)
+
+
+def _outline(name: str, source: str, shown: Shown) -> list[RenderableType]:
+    head = Text.assemble((name, "bold"), f"  {source}")
+    facts = {**shown.facts, "version": shown.stamp}
+    return [head, *(_indented(f"{name}: {value}") for name, value in facts.items())]
+
+
+def _indented(text: str) -> Padding:
+    return Padding(Text(escaped(text, "\n")), (0, 0, 0, 2), expand=False)
+
+
+def _scenario(path: Path) -> Shown:
+    scenario = load_scenario(path)
+    agents, survey = scenario.agents, scenario.instrument
+    facts = {
+        "title": scenario.title,
+        "labels": " / ".join(scenario.labels),
+        "sides": ", ".join(f"{one.id} ({one.role}) {one.side}" for one in agents),
+        "leaning": scenario.leaning,
+        "conditions": ", ".join(scenario.conditions),
+    }
+    blocks = [("Setting", scenario.setting), ("Question", scenario.question)]
+    for agent in agents:
+        blocks.append((f"{agent.id}: {agent.name} ({agent.role})", agent.card))
+        blocks.append(("Others read", agent.summary))
+    for condition in scenario.conditions.values():
+        for agent_id, text in condition.contexts.items():
+            blocks.append((f"{condition.id}, as {agent_id} reads it", text))
+    return Shown(scenario.stamp, facts, (*blocks, _survey(survey)))
+
+
+def _survey(instrument: Instrument) -> tuple[str, str]:
+    points = [f"{point} = {text}" for point, text in instrument.anchors.items()]
+    items = [
+        f"{item.id}. {item.text} [{item.category}"
+        f"{', reverse-keyed' if item.reverse else ''}]"
+        for item in instrument.items
+    ]
+    heading = f"Survey {instrument.stamp}, {instrument.low} to {instrument.high}"
+    return heading, "\n".join([*points, *items])
+
+
+def _instrument(path: Path) -> Shown:
+    instrument, faults = read_instrument(path)
+    if faults:
+        raise OffrecordError("\n".join(faults))
+    categories = dict.fromkeys(item.category for item in instrument.items)
+    facts = {
+        "scale": f"{instrument.low} to {instrument.high}",
+        "items": f"{len(instrument.items)} ({', '.join(categories) or 'none'})",
+    }
+    return Shown(instrument.stamp, facts, (_survey(instrument),))
+
+
+def _channel(path: Path) -> Shown:
+    heard = ", ".join(read_channel(path).audience) or "no one"
+    return _document(read_document(path), {"heard by": heard})
+
+
+def _protocol(path: Path) -> Shown:
+    file = path if path.is_file() else path / SHELVES["protocol"].file
+    protocol = find_protocol(str(file))
+    own = sorted(one.stem for one in (protocol.folder / "channels").glob("*.md"))
+    facts = {"own channels": ", ".join(own)} if own else {}
+    return _document(read_document(file), facts)
+
+
+def _intervention(path: Path) -> Shown:
+    document = read_intervention(path)
+    return _document(document, {"words": str(len(document.section("text").split()))})
+
+
+def _document(document: Document, facts: Mapping[str, str]) -> Shown:
+    return Shown(document.stamp, facts, tuple(document.sections.items()))
+
+
+_READERS: Mapping[str, Callable[[Path], Shown]] = {
+    "scenario": _scenario,
+    "channel": _channel,
+    "protocol": _protocol,
+    "intervention": _intervention,
+    "instrument": _instrument,
+}

@@ -1,0 +1,67 @@
+"""The vocabulary on one page: frozen value types that every stage shares.
+
+A **cell** is what is asked of whom under which condition, a **run** is one whole
+debate (one repeat of a cell), and an **elicitation** is one request for one output.
+A **stamp** names one elicitation completely; every request carries it, so that logs,
+slots, caches and the simulated population all know the same thing by the same key.
+"""
+
+from __future__ import annotations
+
+from offrecord.records._cells import (
+    SAMPLING,
+    Cell,
+    Seat,
+    schedule,
+)
+from offrecord.records._stamps import (
+    FRAME_KEY,
+    STAMP_KEY,
+    Frame,
+    Stamp,
+)
+from offrecord.records._words import (
+    CELL,
+    CELL_JSON,
+    ENGLISH,
+    FACTOR,
+    Ended,
+    Form,
+    Kind,
+    OffrecordError,
+    Role,
+    Status,
+    Timing,
+    contrastable,
+    digest,
+    factor_names,
+    first_line,
+    split_contrast,
+)
+
+__all__ = [
+    "CELL",
+    "CELL_JSON",
+    "ENGLISH",
+    "FACTOR",
+    "FRAME_KEY",
+    "SAMPLING",
+    "STAMP_KEY",
+    "Cell",
+    "Ended",
+    "Form",
+    "Frame",
+    "Kind",
+    "OffrecordError",
+    "Role",
+    "Seat",
+    "Stamp",
+    "Status",
+    "Timing",
+    "contrastable",
+    "digest",
+    "factor_names",
+    "first_line",
+    "schedule",
+    "split_contrast",
+]

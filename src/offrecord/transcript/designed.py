@@ -1,0 +1,49 @@
+"""What the design of a study comes to: its runs, and the content that it reads."""
+
+from __future__ import annotations
+
+from offrecord.protocol.cases import cases
+from offrecord.protocol.design import Design
+from offrecord.protocol.part import Run, runs_of
+from offrecord.records import OffrecordError
+from offrecord.transcript.folder import DESIGN_FILE, design_content
+from offrecord.transcript.record import Record
+from offrecord.transcript.replays import replay_content, replayed_runs
+
+
+def planned_runs(design: Design) -> int:
+    """How many runs a design has, over all its models.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    if design.on:
+        return len(replayed_runs(design)) * len(design.models)
+    return len(cases(design)) * design.runs * len(design.models)
+
+
+def all_runs(design: Design) -> list[Run]:
+    """Every run of a design, as its logs tell them.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    if design.on:
+        return runs_of(design.models, [run.run for run in replayed_runs(design)], 1)
+    return runs_of(design.models, [case.id for case in cases(design)], design.runs)
+
+
+def planned_of(study: Record) -> int:
+    """How many runs a study is to have: by its design, or else all that were begun."""
+    begun = study.transcript["run"].n_unique()
+    if not (study.path / DESIGN_FILE).is_file():
+        return begun
+    try:
+        return planned_runs(study.design)
+    except OffrecordError:  # its scenarios are elsewhere by now: what was then planned
+        return int(study.facts.get("planned", begun))
+
+
+def content_of(design: Design) -> dict[str, str]:
+    """What a design's content is: name to `id@version:hash`."""
+    return replay_content(design) if design.on else design_content(design)

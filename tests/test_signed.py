@@ -1,0 +1,222 @@
+"""The audience effect by signs: by hand, against four joined intervals, at the edges.
+
+By hand: one cell of two runs of two turns. Under the condition 1 and 2 turns are
+accommodating, in baseline 0 and 1 reversing. Each side weighs one half, so *towards* is
+(3/4 + 1/4) / 2 = 1/2, *away* 0, and Z = 2 (1/2) = 1: the gap is 3/4 under the condition
+and -1/4 in baseline. Run means differ by 1/2 in both: s^2 / 2 = 1/16 each, so the
+variance of the mean sign is (1/4) (1/16 + 1/16) = 1/32, that of Z four times that.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.signed import (
+    signed,
+    signed_limits,
+    stratified_audience_effect,
+    stratified_gap,
+)
+from offrecord.estimates.arrays.split import Channels, channels, rate_gap, rate_split
+from offrecord.estimates.arrays.stratified import (
+    EMPTY_CELL,
+    NO_VALUE,
+    ONE_RUN,
+    UNPAIRED,
+)
+from offrecord.estimates.arrays.variance import Sample
+
+TURNS = 5
+Run = tuple[int, int]
+"""Accommodating and reversing turns."""
+
+
+def gaps(
+    cells: Sequence[Sequence[Run]], *, turns: int = TURNS, offset: int = 0
+) -> Sample:
+    """Gaps of runs of so many turns; ids from `offset` on."""
+    runs = [run for cell in cells for run in cell]
+    rows = [[1.0] * a + [-1.0] * r + [0.0] * (turns - a - r) for a, r in runs]
+    numbers = np.repeat(np.arange(len(cells)), [len(cell) for cell in cells])
+    ids = np.repeat(np.arange(len(runs)), turns) + offset
+    strata = np.repeat(numbers, turns) + offset
+    return Sample(np.array(rows).ravel(), ids, ids, strata)
+
+
+def sides(sample: Sample) -> Channels:
+    """Stances that have these gaps, for the method of today."""
+    public = np.where(np.isnan(sample.values), math.nan, sample.values > 0)
+    other = np.where(np.isnan(sample.values), math.nan, sample.values < 0)
+    return channels(sample.of(public), sample.of(other))
+
+
+NONE: list[Run] = [(0, 0)] * 5
+README = [(0, 0), (1, 0), (2, 0), (4, 0), (5, 0)]
+
+a_run = st.tuples(st.integers(0, TURNS), st.integers(0, TURNS)).filter(
+    lambda run: sum(run) <= TURNS
+)
+some_cells = st.lists(st.lists(a_run, min_size=2, max_size=5), min_size=1, max_size=4)
+
+
+def test_by_hand() -> None:
+    condition = gaps([[(1, 0), (2, 0)]], turns=2)
+    baseline = gaps([[(0, 0), (0, 1)]], turns=2, offset=10)
+    found = stratified_audience_effect(condition, baseline)
+    assert found.value == pytest.approx(1.0)
+    assert found.se == pytest.approx(math.sqrt(4 / 32))
+    assert (found.clusters, found.runs, found.turns, found.missing) == (4, 4, 8, 0)
+
+
+def test_the_readme_s_first_example() -> None:
+    # 12 of 25 turns accommodating under the condition, none divergent in baseline.
+    condition, baseline = gaps([README]), gaps([NONE], offset=10)
+    found = stratified_audience_effect(condition, baseline)
+    shown = [round(100 * x, 1) for x in (found.value, found.low, found.high)]
+    assert shown == [48.0, -2.1, 98.1]
+    old = rate_split(sides(condition), sides(baseline)).audience_effect
+    joined = [round(100 * x, 1) for x in (old.value, old.low, old.high)]
+    assert joined == [48.0, -21.5, 104.3]
+    assert found.se == pytest.approx(old.se)
+
+
+@pytest.mark.parametrize(
+    ("condition", "baseline", "expected"),
+    [
+        # What reference/stratified_signed.py gives for these runs.
+        (
+            [[(0, 1), (1, 0), (2, 0), (4, 0), (5, 0)], [(5, 0), (5, 0), (3, 1)]],
+            [[(0, 0), (0, 1), (1, 0)]],
+            (0.62, -0.33024789779153274, 1.1609006610545352),
+        ),
+    ],
+)
+def test_against_the_reference(
+    condition: list[list[Run]],
+    baseline: list[list[Run]],
+    expected: tuple[float, float, float],
+) -> None:
+    found = stratified_audience_effect(gaps(condition), gaps(baseline, offset=50))
+    assert (found.value, found.low, found.high) == pytest.approx(expected)
+
+
+def test_one_side_of_alike_cells_is_today_s_gap() -> None:
+    sample = gaps([[(3, 0), (1, 1), (0, 2)], [(5, 0), (4, 0), (2, 1)]])
+    old, new = rate_gap(sides(sample)), stratified_gap(sample)
+    assert (new.value, new.low, new.high, new.se) == pytest.approx(
+        (old.value, old.low, old.high, old.se)
+    )
+
+
+@given(some_cells, some_cells)
+def test_sides_exchanged_negate_the_effect(
+    first: list[list[Run]], second: list[list[Run]]
+) -> None:
+    a, b = gaps(first), gaps(second, offset=100)
+    one, other = stratified_audience_effect(a, b), stratified_audience_effect(b, a)
+    assert (other.value, other.low, other.high) == pytest.approx(
+        (-one.value, -one.high, -one.low), abs=1e-9
+    )
+    assert -2 <= one.low <= one.value + 1e-9
+    assert one.value - 1e-9 <= one.high <= 2
+    assert one.reason is None
+
+
+@given(some_cells, some_cells)
+def test_the_value_is_the_difference_of_equally_weighted_gaps(
+    first: list[list[Run]], second: list[list[Run]]
+) -> None:
+    a, b = gaps(first), gaps(second, offset=100)
+    means = [
+        np.mean([np.mean([(p - o) / TURNS for p, o in cell]) for cell in cells])
+        for cells in (first, second)
+    ]
+    found = stratified_audience_effect(a, b)
+    parts = stratified_gap(a), stratified_gap(b)
+    assert found.value == pytest.approx(float(means[0] - means[1]), abs=1e-12)
+    assert found.value == pytest.approx(parts[0].value - parts[1].value, abs=1e-12)
+    assert found.se == pytest.approx(math.hypot(parts[0].se, parts[1].se), abs=1e-12)
+
+
+def test_no_event_anywhere_keeps_a_width() -> None:
+    found = stratified_audience_effect(gaps([NONE]), gaps([NONE], offset=10))
+    assert found.value == 0
+    assert found.low < -0.1
+    assert found.high == pytest.approx(-found.low)
+
+
+def test_a_shared_baseline_weighs_as_the_cells_paired_with_it() -> None:
+    # Two conditions of one scenario, one of another: their baselines weigh 2 to 1.
+    condition = gaps([[(1, 0), (2, 0)], [(3, 0), (4, 0)], [(0, 0), (5, 0)]])
+    baseline = gaps([[(1, 0), (1, 0)], [(0, 3), (0, 1)]], offset=100)
+    found = stratified_audience_effect(
+        condition, baseline, counterparts=np.array([100, 100, 101])
+    )
+    expected = (0.3 + 0.7 + 0.5) / 3 - (2 * 0.2 - 0.4) / 3
+    assert found.value == pytest.approx(expected)
+    alike = stratified_audience_effect(condition, baseline)
+    assert alike.value == pytest.approx(0.5 - (0.2 - 0.4) / 2)
+    left_out = stratified_audience_effect(
+        condition, baseline, np.array([100, 100, 100])
+    )
+    assert left_out.value == pytest.approx(0.5 - 0.2)
+    only = stratified_audience_effect(
+        condition, baseline, np.array([100, 100, 101]), np.array([0.0, 0.0, 1.0])
+    )
+    assert only.value == pytest.approx(0.5 + 0.4)
+
+
+def test_a_cell_without_its_baseline_has_no_effect() -> None:
+    condition, baseline = gaps([README]), gaps([NONE], offset=10)
+    gone = stratified_audience_effect(condition, baseline, np.array([99]))
+    assert gone.reason == UNPAIRED
+    assert math.isnan(gone.value)
+    with pytest.raises(ValueError, match="2 counterparts for 1 cells"):
+        stratified_audience_effect(condition, baseline, np.array([10, 10]))
+
+
+def test_missing_turns_are_counted_and_an_empty_cell_has_its_reason() -> None:
+    condition, baseline = gaps([README, README]), gaps([NONE], offset=50)
+    values: Values = condition.values.copy()
+    values[:3] = math.nan
+    found = stratified_audience_effect(condition.of(values), baseline)
+    assert (found.turns, found.missing) == (72, 3)
+    values[condition.strata == 0] = math.nan
+    assert stratified_gap(condition.of(values)).reason == EMPTY_CELL
+    assert stratified_audience_effect(condition.of(values), baseline).reason == (
+        EMPTY_CELL
+    )
+    values[:] = math.nan
+    assert stratified_gap(condition.of(values)).reason == NO_VALUE
+    assert stratified_audience_effect(condition.of(values), baseline).reason == NO_VALUE
+
+
+def test_single_runs() -> None:
+    alone = stratified_gap(gaps([[(2, 1)]]))
+    assert alone.reason == ONE_RUN
+    assert math.isnan(alone.low)
+    # One run on each side: two cells of a single run, taken together.
+    found = stratified_audience_effect(gaps([[(5, 0)]]), gaps([[(0, 0)]], offset=10))
+    assert found.value == 1
+    assert found.reason is not None
+    assert found.reason.startswith("2 cells have a single run")
+    assert found.low < -0.5
+
+
+def test_samples_of_one_design_at_once() -> None:
+    cells = [README, [(0, 2), (1, 1), (3, 0)]]
+    one, two = signed(gaps(cells)), signed(gaps([cell[::-1] for cell in cells]))
+    assert one is not None
+    assert two is not None
+    both = one._replace(
+        towards=one.towards._replace(sums=np.stack([one.towards.sums] * 2)),
+        away=one.away._replace(sums=np.stack([one.away.sums] * 2)),
+    )
+    low = signed_limits(both).low
+    assert low.tolist() == pytest.approx([float(signed_limits(one).low)] * 2)
+    assert float(signed_limits(two).low) == pytest.approx(low[0])
