@@ -58,7 +58,7 @@ def pair_rows(
 
     Args:
         turns: What differs from the cell below, the run's id, and of each of its turns
-            the two sides: 1 on the partner's side, 0 not, None missing.
+            the two sides: 1 on the pressed side, 0 not, None missing.
     """
     cell = {
         "model": "m",
@@ -68,6 +68,10 @@ def pair_rows(
         "kind": "alignment",
         "timing": "future",
         "protocol": "twin",
+        "cast": "{}",
+        "dose": 0.0,
+        "language": "en",
+        "sampling": "{}",
         "factors": "{}",
     }
     baseline = {"condition": "baseline", "kind": "baseline", "timing": "none"}

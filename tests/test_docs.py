@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from offrecord.estimates.estimator import Wanted
 from offrecord.estimates.estimators import VIEWS
+from offrecord.estimates.file import Estimates
 from offrecord.estimates.study import estimate_study
 from offrecord.transcript.record import open_record
 from tests.docs_examples import (
@@ -263,6 +264,8 @@ def test_the_published_schema_is_that_of_a_real_file(my_study: Path) -> None:
         assert list(schema.iter_errors(spoilt)), part
         del whole[part]
         assert list(schema.iter_errors(whole)), part
+    read = Estimates.from_dict(json.loads(json.dumps(found.as_dict())))
+    assert read.as_dict() == found.as_dict()
 
 
 def test_every_view_of_a_report_is_documented() -> None:

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,10 @@ def ids(*values: int) -> Ids:
     return np.array(values, dtype=np.int64)
 
 
+CELL_REST: Final = {"cast": "{}", "dose": None, "language": "en", "sampling": "{}"}
+"""What every cell has beside the columns that tests vary."""
+
+
 def pair(
     run: str,
     agent: str = "alpha",
@@ -61,6 +65,7 @@ def pair(
         "kind": kind,
         "timing": timing or "none",
         "protocol": "twin",
+        **CELL_REST,
         "factors": json.dumps(factors),
         **{f"factor_{name}": level for name, level in factors.items()},
         "agent": agent,
@@ -75,8 +80,8 @@ def pairs(*rows: dict[str, Any]) -> pl.DataFrame:
     """Rows as `stance_pairs` gives them, from rows by the names of their sides."""
     table = pl.DataFrame(list(rows), infer_schema_length=None)
     named = {"public": "left", "other": "right", "channel": "right_channel"}
-    sides = pl.col("left", "right").cast(pl.Boolean)
-    return table.rename(named).with_columns(sides)
+    sides = pl.col("left", "right").cast(pl.Boolean), pl.col("dose").cast(pl.Float64)
+    return table.rename(named).with_columns(*sides)
 
 
 def find(rows: Sequence[Mapping[str, Any]], **keys: str) -> Mapping[str, Any]:

@@ -263,6 +263,15 @@ LISTS: Final[tuple[View, ...]] = (
 )
 """What stands beside the views under its own name, whatever was asked for."""
 
+NAMED: Final[Mapping[str, Estimator[Any]]] = {
+    one.name: one
+    for one in (
+        *ESTIMATORS,
+        *(part for view in (*VIEWS.values(), *LISTS) for part in view.parts),
+    )
+}
+"""Every estimator of the file by its name."""
+
 
 def views_of(pairs: pl.DataFrame) -> dict[str, View]:
     """The views of a study."""

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.estimator import Estimator
-from offrecord.estimates.estimators import ESTIMATORS, LISTS
+from offrecord.estimates.estimators import ESTIMATORS, LISTS, NAMED
 from offrecord.estimates.frames.row import Row, read_row
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import Record
@@ -84,7 +84,6 @@ class Estimates:
         Raises:
             ValueError: If something that is declared is absent or of another type.
         """
-        known = {one.name: one for one in ESTIMATORS}
         beside = {one.name: one for view in LISTS for one in view.parts}
         whole = _mapping("views", stored.get("views"))
         views = {
@@ -94,12 +93,12 @@ class Estimates:
         }
         return cls(
             head=_head(stored),
-            parts={name: _rows(one, stored.get(name)) for name, one in known.items()},
+            parts={one.name: _rows(one, stored.get(one.name)) for one in ESTIMATORS},
             views={
                 name: {
-                    part: _rows(known[part], view[part])
+                    part: _rows(NAMED[part], view[part])
                     for part in view
-                    if part in known
+                    if part in NAMED
                 }
                 for name, view in views.items()
             },

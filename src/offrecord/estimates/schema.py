@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin
 
 from offrecord.estimates.estimator import Estimator
-from offrecord.estimates.estimators import ESTIMATORS, LISTS, RATES, SPLIT, VIEWS
+from offrecord.estimates.estimators import ESTIMATORS, LISTS, NAMED, RATES, SPLIT, VIEWS
 from offrecord.estimates.file import Head
 from offrecord.estimates.frames.row import declared
 
@@ -28,7 +28,7 @@ def estimates_schema() -> dict[str, Any]:
         "title": "estimates.json",
         "description": "Rates and differences are fractions of 1; null is undefined.",
         **_object({**head, **rows, "views": {"anyOf": [_object({}), shown]}}),
-        "$defs": {one.name: _rows(one) for one in (*ESTIMATORS, *listed)},
+        "$defs": {name: _rows(one) for name, one in NAMED.items()},
     }
 
 
