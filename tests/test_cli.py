@@ -26,7 +26,10 @@ from tests.conftest import Offrecord
         ("run --model a/b --out new --scenario nowhere", "no scenario 'nowhere'"),
         ("run --model a/b --out new --scenario ./nowhere", "no such scenario folder"),
         ("run --model a/b --out new --condition x", "has no condition 'x'"),
-        ("run --model a/b --out new --channels off_record,public", "spoken one"),
+        (
+            "run --model a/b --out new --channels off_record,public",
+            "is the spoken channel",
+        ),
         ("run --model a/b --out new --role judge=c/d", "no role 'judge'"),
         ("run --model a/b --out new --role partner", "write NAME=VALUE"),
         ("run --model a/b --out new --factor label_order=x", "no level 'x'"),

@@ -121,7 +121,7 @@ def test_cells_with_factors_are_told_apart(tmp_path: Path) -> None:
     designed(study.path, 3, "null", **asked)
     found = progress_of(open_record(study.path))
     assert [cell.cell for cell in found.missing] == [
-        "promotion_baseline_label_order-stated_wave-1",
+        "promotion_baseline_wave-1",
         "promotion_baseline_label_order-reversed_wave-1",
     ]
     assert {(cell.ended, cell.planned) for cell in found.missing} == {(1, 3)}
