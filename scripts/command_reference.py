@@ -21,15 +21,15 @@ HEAD = f"""<!-- Written by `{RENEW}`: do not edit. -->
 
 # Commands
 
-Every verb with its options, as `offrecord VERB --help` prints them. An option marked
-"repeatable" is given once for each value.
+Every verb with its options, as `offrecord VERB --help` prints them. Give an option
+marked "repeatable" once for each value.
 
 | exit code | meaning |
 |--:|---|
-| 0 | done; of `audit`: the study holds |
-| 1 | `run`: some debates are not done yet; `audit`: a threshold is exceeded |
-| 2 | something in the input is wrong: one line says what, and what to do |
-| 3 | `audit`: cannot be told |
+| 0 | done; `audit`: pass |
+| 1 | `run`: some debates are not done yet; `audit`: fail |
+| 2 | an error in the input: one line says what is wrong and what to do |
+| 3 | `audit`: inconclusive |
 """
 
 

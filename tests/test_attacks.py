@@ -37,8 +37,6 @@ def protocol_file(folder: Path, old: str, new: str) -> str:
         ("{text}", "something", r"section '## heard' lacks \{text\}"),
         ("{setting}", "{Setting}", r"section '## system' lacks \{setting\}"),
         ("{items}", "{items} {mood}", r"section '## survey' asks for unknown \{mood\}"),
-        ("[alpha, beta]", "[alpha, alpha, beta]", "an agent speaks once a round"),
-        ("[alpha, beta]", "[alpha, gamma]", "has alpha, beta"),
     ],
 )
 def test_a_protocol_that_would_not_ask_is_refused(
@@ -54,8 +52,10 @@ def test_a_protocol_that_would_not_ask_is_refused(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"factors": {"public": ["1"]}}, "rename the factor"),
-        ({"factors": {"turns": ["9"]}}, "rename the factor"),
+        ({"factors": {"Public": ["1"]}}, "use lower-case letters"),
+        ({"factors": {"9turns": ["9"]}}, "use lower-case letters"),
+        ({"order": ["alpha", "gamma"]}, "has alpha, beta"),
+        ({"order": ["alpha", "alpha", "beta"]}, "order"),
         ({"models": ["a/b,c/d"]}, "without commas"),
         ({"runs": True}, "field 'runs'"),
         ({"rounds": 10**20}, "field 'rounds'"),
@@ -78,7 +78,7 @@ def test_an_audience_of_no_one_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_scenarios_of_one_id_are_refused(tmp_path: Path) -> None:
-    offrecord("scenarios", "new", str(tmp_path / "one"))
+    offrecord("content", "new", "scenario", str(tmp_path / "one"))
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     folders = [str(tmp_path / "one"), str(tmp_path / "two")]
     with pytest.raises(OffrecordError, match="named twice"):

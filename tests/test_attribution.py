@@ -136,6 +136,7 @@ def test_three_judges_decide_by_majority(tmp_path: Path) -> None:
         left = list(replies)
         SCRIPT.reset(lambda _: left.pop(0))
         folder = tmp_path / str(abs(hash(replies)))
+        folder.mkdir()
         raw = transcript([row("a", text=TEXT)])
         verdicts = judge_attribution(raw, judges, folder, np.random.default_rng(1))
         assert verdicts["judge"].to_list() == judges

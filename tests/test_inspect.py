@@ -328,7 +328,7 @@ def test_a_declared_contrast_may_wait_for_its_runs(tmp_path: Path) -> None:
 
 def test_a_study_is_read_without_its_scenario_s_folder(tmp_path: Path) -> None:
     here, out = tmp_path / "mine", tmp_path / "study"
-    offrecord("scenarios", "new", str(here))
+    offrecord("content", "new", "scenario", str(here))
     offrecord(
         *("run", "--scenario", str(here), "--model", "simulated/split"),
         *("--runs", "1", "--rounds", "1", "--out", str(out), *QUIET),
@@ -361,7 +361,7 @@ def test_a_key_in_a_text_that_is_sent_is_refused(
     text = tmp_path / "told.md"
     text.write_text(f"---\nversion: 1\n---\n\n## text\n\nUse {key} here.\n")
     here = tmp_path / "mine"
-    offrecord("scenarios", "new", str(here))
+    offrecord("content", "new", "scenario", str(here))
     scenario = here / "scenario.md"
     scenario.write_text(scenario.read_text() + f"\n<!-- {key} -->\n")
     for words in (

@@ -513,6 +513,16 @@ def test_a_label_of_any_script_is_read_with_its_punctuation(
 
 
 @pytest.mark.parametrize("labels", [PROMOTE, HOLD])
+def test_reasons_behind_a_dash_may_weigh_the_other_label(
+    labels: tuple[str, str],
+) -> None:
+    for opener in ("{}, on balance —", "{} (with reservations) -", "{}, for now -"):
+        for label, other in (labels, labels[::-1]):
+            text = f"{opener.format(label)} The best point for {other} is timing."
+            assert parse_stance(text, labels).label == label
+
+
+@pytest.mark.parametrize("labels", [PROMOTE, HOLD])
 @pytest.mark.parametrize(
     "form",
     [

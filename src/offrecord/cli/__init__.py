@@ -19,14 +19,14 @@ from offrecord.records import OffrecordError
 _VERBS: Final = {
     "run": "Run the debates in a design, or add to a study.",
     "plan": "Show calls, tokens and prompts of a design; call no model.",
-    "import": "Make a study of published runs or of Inspect logs.",
-    "status": "Which runs are missing, and what a study cost.",
-    "measure": "Stances, surveys, similarity, entailment, attribution of a study.",
-    "estimate": "Rates, direction, the split and standard errors of a study.",
-    "report": "One page: results, figures and every turn of a study.",
-    "audit": "Hold a study against thresholds; the exit code is the verdict.",
+    "import": "Make a study from published runs or Inspect logs.",
+    "status": "Show which runs are missing, and what a study cost.",
+    "measure": "Measure stances, surveys, similarity, attribution and more.",
+    "estimate": "Estimate rates, direction and the split, with intervals.",
+    "report": "Write one page: results, figures and every turn.",
+    "audit": "Judge a study by thresholds; the exit code is the verdict.",
     "export": "Write a study as Inspect logs or as tidy tables.",
-    "content": "List, show, copy, write and check scenarios, channels and the like.",
+    "content": "List, show, copy, create and check scenarios, channels and so on.",
     "models": "List and fetch embedded models.",
 }
 

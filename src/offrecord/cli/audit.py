@@ -1,4 +1,4 @@
-"""`offrecord audit`: hold a study against a gate; the exit code is the verdict."""
+"""`offrecord audit`: judge a study by a gate; the exit code is the verdict."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 _POINTS = {
-    "audience-effect": "Z under alignment: what moved in public alone.",
+    "audience-effect": "Z under alignment: the shift in public only.",
     "divergence": "Turns under alignment whose two stances differ.",
-    "accommodation": "Those with the public stance alone on the pressed side.",
-    "conversion": "Y under alignment: what moved off the record too.",
-    "baseline": "Divergence without any context.",
+    "accommodation": "Those with only the public stance on the pressed side.",
+    "conversion": "Y under alignment: the shift off the record.",
+    "baseline": "Divergence in the baseline condition.",
     "missing": "Planned turns without both stances.",
     "worst-scenario": "Divergence under alignment in the worst scenario.",
 }
@@ -39,14 +39,16 @@ def _limits(command: Any) -> Any:  # noqa: ANN401  (as in click)
     "--by",
     multiple=True,
     metavar="KEY",
-    help="Judge one by one: model (default), partner, scenario, protocol or a factor.",
+    help="Judge each alone: model (default), partner, scenario, protocol, factor.",
 )
 @click.option(
     "--against",
     type=click.Path(path_type=Path, file_okay=False),
     help="An earlier study: divergence may be at most --margin points above it.",
 )
-@click.option("--margin", type=float, metavar="X", help="Points, for --against.")
+@click.option(
+    "--margin", type=float, metavar="X", help="Percentage points, for --against."
+)
 @click.option("--json", "as_json", metavar="FILE", help="Write JSON; - prints it.")
 @click.option(
     "--junit",
@@ -67,10 +69,10 @@ def audit(
     review: Path | None,
     **limits: Any,  # noqa: ANN401
 ) -> None:
-    """Hold STUDY against thresholds in percentage points, by its interval bounds.
+    """Judge STUDY by thresholds in percentage points, using its interval bounds.
 
-    Exit code 0, pass: every upper bound is at or under its threshold. 1, fail: a lower
-    bound is over it. 3, inconclusive: neither. 2 is a usage error.
+    Exit code 0, pass: every upper bound is at or below its threshold. 1, fail: a
+    lower bound is above it. 3, inconclusive: neither. 2 is a usage error.
     """
     from offrecord.audit import EXIT_CODES, audit_study
     from offrecord.audit.gate import read_gate

@@ -1,4 +1,4 @@
-"""`offrecord content`: list, show, copy, begin and check content of every kind."""
+"""`offrecord content`: list, show, copy, create and check content of every kind."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def content() -> None:
 
 @content.command("list")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option("--kind", type=KINDS, help="Of one kind alone.")
+@click.option("--kind", type=KINDS, help="Only this kind.")
 def list_(folder: Path | None, kind: str | None) -> None:
-    """List what ships, what other packages give, and what FOLDER holds."""
+    """List built-in content, that of other packages, and that in FOLDER."""
     from rich.console import Console
 
     from offrecord.protocol.contents import overview
@@ -55,14 +55,14 @@ def copy(name: str, folder: Path) -> None:
     if kind not in KINDS.choices:
         raise click.UsageError(f"{name}: write KIND/ID, such as channel/public")
     place = copy(kind, identity, folder)
-    click.echo(f"{place}: give it an id of its own, edit it, {_next(place)}")
+    click.echo(f"{place}: give it a new id, edit it, {_next(place)}")
 
 
 @content.command()
 @click.argument("kind", type=KINDS)
 @click.argument("path", type=click.Path(path_type=Path))
 def new(kind: str, path: Path) -> None:
-    """Write commented content of a KIND to start from: a folder or file PATH."""
+    """Create a commented skeleton of a KIND at PATH, a folder or a file."""
     from offrecord.content.library import new
 
     click.echo(f"{new(kind, path)}: edit it, {_next(path)}")
@@ -71,7 +71,7 @@ def new(kind: str, path: Path) -> None:
 @content.command()
 @click.argument("name")
 def check(name: str) -> None:
-    """Say all that is wrong with NAME; exit 2 if anything is."""
+    """List everything that is wrong with NAME; exit with 2 if anything is."""
     from offrecord.protocol.contents import check
 
     finding = check(name)

@@ -21,7 +21,7 @@ import click
     "contrasts",
     multiple=True,
     metavar="A:B",
-    help="Two values of one column compared, A minus B; may be repeated.",
+    help="Compare two values of one column, A minus B; may be repeated.",
 )
 @click.option(
     "--scope",
@@ -39,16 +39,16 @@ import click
 @click.option(
     "--without-aware",
     is_flag=True,
-    help="Leave out pairs that name a test, a role play, or doubt the privacy.",
+    help="Leave out pairs that name a test or a role play, or doubt the privacy.",
 )
 @click.option(
     "--bayes",
     is_flag=True,
-    help="Also the hierarchical model: rates of models, of a new model and in a new "
-    "scenario. Needs the extra bayes; some 20 seconds for each condition and agent.",
+    help="Also fit the hierarchical model: rates of models, of a new model and in a "
+    "new scenario. Needs the extra bayes; about 20 seconds per condition and agent.",
 )
 @click.option(
-    "--seed", type=int, default=0, help="Seed of tests that draw at random (default 0)."
+    "--seed", type=int, default=0, help="Seed of randomized tests (default 0)."
 )
 @click.option("--json", "as_list", is_flag=True, help="Print the rates as JSON.")
 @click.option(
@@ -56,7 +56,7 @@ import click
     type=click.Choice(["md", "csv", "json"]),
     is_flag=False,
     flag_value="md",
-    help="Print the score card of one or several studies instead, a line per model: "
+    help="Print the score card of one or several studies instead, one line per model: "
     "STUDY ... --card [md|csv|json], studies first.",
 )
 def estimate(
@@ -75,7 +75,7 @@ def estimate(
     """Estimate what the agents of STUDY said in public and off the record.
 
     Everything is written to STUDY/estimates.json; the main tables are printed. Several
-    studies can only be put side by side, with --card, which writes nothing.
+    studies can only be compared with --card, which writes nothing.
     """
     from offrecord.cli.summary import show_partial
     from offrecord.estimates.arrays.scope import Scope
@@ -90,11 +90,13 @@ def estimate(
 
     if card:
         if any((by, contrasts, margin, against, without_aware, bayes, as_list)):
-            raise click.UsageError("--card: takes --scope beside it and nothing else")
+            raise click.UsageError("--card: takes --scope and no other option")
         _print_card(studies, scope, card)
         return
     if len(studies) > 1:
-        raise click.UsageError("several studies: add --card, or estimate each alone")
+        raise click.UsageError(
+            "several studies: add --card, or estimate each separately"
+        )
     loaded = open_record(studies[0])
     wanted = Wanted(
         by=by or DEFAULT_BY,

@@ -11,7 +11,7 @@ import click
 @click.argument("kind", type=click.Choice(["inspect", "csv", "parquet", "jsonl"]))
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="A folder of its own."
+    "--out", required=True, type=click.Path(path_type=Path), help="A new folder."
 )
 @click.option(
     "--table",
@@ -21,11 +21,11 @@ import click
     help="Of csv, parquet and jsonl; may be repeated. Default: all three.",
 )
 def export(kind: str, study: Path, out: Path, tables: tuple[str, ...]) -> None:
-    """Write STUDY for other tools into --out; the study itself stays as it is.
+    """Write STUDY for other tools into --out. The study itself is not changed.
 
     inspect: logs that Inspect View and Scout open. csv, parquet, jsonl: tables whose
-    columns docs/data.md explains; in csv, text that a spreadsheet would compute is
-    disarmed, the other two hold it as it is.
+    columns columns.csv explains. In csv, text that a spreadsheet would take for a
+    formula begins with an apostrophe; the other two keep it as it is.
     """
     from offrecord.transcript.record import open_record
 

@@ -14,7 +14,7 @@ import click
     "--out", required=True, type=click.Path(path_type=Path), help="The study."
 )
 def import_(kind: str, source: str, out: Path) -> None:
-    """Make the study --out of SOURCE, which is only read.
+    """Make the study --out from SOURCE, which is not changed.
 
     llmagora: a folder of published sweeps. inspect: logs of offrecord/debate, in a
     folder or at any fsspec address; those of shards bring the study's design.

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
     "--measures",
-    help="Names, parted by commas; by default all, those of other packages too.",
+    help="Names, separated by commas; by default all, other packages' included.",
 )
 @click.option("--embedder", help="Similarity: a known model, a folder or a Hub id.")
 @click.option("--nli", help="Entailment: a folder or a Hub id.")
-@click.option("--judge", "judges", multiple=True, help="Any Inspect model, repeatable.")
-@click.option("--device", help="cuda, mps or cpu; the best there is by default.")
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    help="Attribution: any Inspect model, repeatable.",
+)
+@click.option("--device", help="cuda, mps or cpu; by default the best available.")
 @click.option(
     "--pairing",
     "pairings",
@@ -37,27 +42,37 @@ if TYPE_CHECKING:
     type=click.Choice(["clean", "unstripped", "swapped", "authors"]),
     help="How texts are prepared: clean (default); repeatable.",
 )
-@click.option("--whole", is_flag=True, help="Entailment of whole texts, as the paper.")
-@click.option("--seed", type=int, default=0, help="Of random pairings and orders (0).")
+@click.option(
+    "--whole", is_flag=True, help="Entailment of whole texts, as in the paper."
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    help="Seed of random pairings and orders (default 0).",
+)
 @click.option(
     "--write-sheet",
     "sheet",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A CSV for coding stances by hand.",
+    help="Write a CSV for coding stances by hand.",
 )
 @click.option(
     "--read-sheet",
     "coded",
     multiple=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A CSV that a coder filled in, repeatable.",
+    help="Read a CSV that a coder filled in; repeatable.",
 )
 @click.option(
     "--executor",
     type=click.Choice(["ray"]),
-    help="Similarity and entailment on a cluster: models once on each worker.",
+    help="Run similarity and entailment on a cluster; each worker loads models once.",
 )
-@click.option("--address", help="Of the Ray cluster; else the environment's, or none.")
+@click.option(
+    "--address",
+    help="Address of the Ray cluster; by default RAY_ADDRESS, or this machine.",
+)
 def measure(
     study: Path,
     measures: str | None,

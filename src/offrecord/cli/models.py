@@ -7,12 +7,12 @@ import click
 
 @click.group(name="models")
 def models() -> None:
-    """Weights of the embedded model and of the measures."""
+    """Weights of the embedded models and of the measures."""
 
 
 @models.command(name="list")
 def list_models() -> None:
-    """Name the known models and say which are here."""
+    """List the known models and whether they are downloaded."""
     from offrecord.providers.folders import KnownFolder, known_folders
     from offrecord.providers.weights import KnownModel, known_models, models_folder
 

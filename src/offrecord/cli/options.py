@@ -32,12 +32,12 @@ def design_options(command: Command) -> Command:
         ),
         click.option("--model", "models", multiple=True, help="Model, repeatable."),
         click.option(
-            "--role", "roles", multiple=True, help="partner=MODEL fixes the partner."
+            "--role", "roles", multiple=True, help="partner=MODEL sets the partner."
         ),
         click.option(
             "--on",
             type=click.Path(path_type=Path),
-            help="A study: repeat its questions on its stored public debates.",
+            help="A study: take new samples on its stored public debates.",
         ),
         click.option(
             "--scenario", "scenarios", multiple=True, help="Id or folder, repeatable."
@@ -49,13 +49,15 @@ def design_options(command: Command) -> Command:
             "--factor",
             "factors",
             multiple=True,
-            help="NAME=LEVEL,LEVEL: crossed with everything.",
+            help="NAME=LEVEL,LEVEL: crossed with everything else.",
         ),
-        click.option("--runs", type=int, help="Repeats of every cell (5)."),
-        click.option("--rounds", type=int, help="Turns of each agent (5)."),
+        click.option("--runs", type=int, help="Repeats of every cell (default 5)."),
+        click.option("--rounds", type=int, help="Turns of each agent (default 5)."),
         click.option("--protocol", help="twin (default), paper, or a file."),
         click.option("--channels", help="A,B: the spoken one first."),
-        click.option("--shadows", type=int, help="Further samples per utterance (1)."),
+        click.option(
+            "--shadows", type=int, help="Further samples per utterance (default 1)."
+        ),
         click.option(
             "--seed",
             type=int,
@@ -64,7 +66,7 @@ def design_options(command: Command) -> Command:
         click.option(
             "--survey-format",
             type=click.Choice(["free", "schema"]),
-            help="Surveys as free JSON, or under a schema.",
+            help="Ask for surveys as free JSON or under a JSON schema.",
         ),
     ]
     for option in reversed(options):

@@ -21,7 +21,7 @@ OWN_FOLDERS: Final = frozenset({LOGS_FOLDER, MEASURES_FOLDER})
 
 
 def check_outputs(files: Mapping[str, Path | None], *inputs: Path | None) -> None:
-    """Refuse files that cannot be written, or that must not be.
+    """Refuse files that cannot be written, or that must not be overwritten.
 
     Args:
         files: The option that named each file; absent ones are passed over.

@@ -1,4 +1,4 @@
-"""`offrecord plan`: what a design would ask, before a call is paid for."""
+"""`offrecord plan`: what a design would ask, before you pay for a call."""
 
 from __future__ import annotations
 
@@ -27,15 +27,19 @@ from offrecord.cli.options import (
     type=float,
     help="Difference in divergence from baseline to detect, in points.",
 )
-@click.option("--rate", type=float, default=5.0, help="Divergence at baseline, % (5).")
-@click.option("--correlation", type=float, default=0.2, help="Within a run (0.2).")
+@click.option(
+    "--rate", type=float, default=5.0, help="Divergence at baseline, % (default 5)."
+)
+@click.option(
+    "--correlation", type=float, default=0.2, help="Within a run (default 0.2)."
+)
 @click.option(
     "--scenario-sd", type=float, help="Spread of the difference over scenarios, points."
 )
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A study that shows the spread of runs.",
+    help="A study from which to take the spread of runs.",
 )
 @click.option(
     "--prices",

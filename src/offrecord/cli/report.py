@@ -17,20 +17,20 @@ import click
 @click.option(
     "--channel",
     metavar="NAME",
-    help="The channel to set beside the public one, of a study that has several.",
+    help="The channel to compare with the public one, if the study has several.",
 )
 @click.option(
     "--max-runs",
     type=click.IntRange(min=1),
-    help="How many runs' transcripts the page holds at most, evenly across cells.",
+    help="Include transcripts of at most this many runs, evenly across cells.",
 )
 def report(
     study: Path, figures: Path | None, channel: str | None, max_runs: int | None
 ) -> None:
     """Write STUDY/report.html: results, figures and every turn, in one file.
 
-    It loads nothing from elsewhere. Estimates are taken from STUDY/estimates.json, and
-    made first where they are absent or older than the study.
+    It loads nothing from the network. Estimates come from STUDY/estimates.json, and are
+    made first if they are absent or older than the study.
     """
     from offrecord.cli.outputs import check_folder
     from offrecord.report.write import Report, report_study

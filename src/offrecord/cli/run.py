@@ -25,19 +25,22 @@ from offrecord.records import OffrecordError
     type=click.Path(path_type=Path, file_okay=False),
     help="The study's folder; an existing study is resumed or added to.",
 )
-@click.option("--shard", help="i/n: run this part alone, and import nothing.")
+@click.option("--shard", help="i/n: run only this part, and import nothing.")
 @click.option(
     "--log-root",
-    help="Where logs are written: a folder or any fsspec address (OUT/logs).",
+    help="Where logs are written: a folder or any fsspec address (default OUT/logs).",
 )
 @click.option(
-    "--executor", type=click.Choice(["ray"]), help="Run shards as tasks of a cluster."
+    "--executor", type=click.Choice(["ray"]), help="Run shards as tasks on a cluster."
 )
-@click.option("--address", help="Of the Ray cluster; else the environment's, or none.")
+@click.option(
+    "--address",
+    help="Address of the Ray cluster; by default RAY_ADDRESS, or this machine.",
+)
 @click.option(
     "--shards",
     type=click.IntRange(min=1),
-    help="With --executor: how many; default one for each processor of the cluster.",
+    help="With --executor: number of shards; by default one per processor.",
 )
 def run(
     file: Path | None,
@@ -51,7 +54,7 @@ def run(
 ) -> None:
     """Run the debates in a design and print what came back.
 
-    FILE is a study.yaml, which is only read; options come before it. Everything after
+    FILE is a study.yaml, which is not changed; options override it. Everything after
     `--` is passed to `inspect eval-set`. Run again with the same --out to resume, or
     with more models, scenarios, conditions or runs to add to the study. Completed
     debates are never lost or repeated.

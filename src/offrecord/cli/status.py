@@ -1,4 +1,4 @@
-"""`offrecord status`: how far a study is, and what it used."""
+"""`offrecord status`: how complete a study is, and what it used."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import click
     type=click.Path(path_type=Path, dir_okay=False),
     help="YAML or JSON: model to prices per million tokens.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(study: Path, prices: Path | None, as_json: bool) -> None:
     """Show which runs of STUDY have ended, which are missing, and what it cost.
 
     A study is complete, partial or running. Tokens are as the providers reported them.
-    Prices come from a file of yours, or from the logs where Inspect was given some
+    Prices come from your file, or from the logs if Inspect was given some
     (`run ... -- --model-cost-config FILE`); the same file serves both.
     """
     from offrecord.content.boundary.shown import escaped

@@ -29,8 +29,8 @@ def show_summary(study: Record) -> None:
     if guessed:
         said = first_ended(study.transcript).filter(form=Form.UTTERANCE).height
         click.echo(
-            f"offrecord: {guessed} of {said} utterances hold thinking that no mark "
-            "parts off: only what follows their last label was spoken",
+            f"offrecord: {guessed} of {said} utterances contain thinking without a "
+            "known end mark: only what follows their last label counts as spoken",
             err=True,
         )
     errors = study.transcript.filter(status=Status.ERROR)

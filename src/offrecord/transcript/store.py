@@ -14,7 +14,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -25,6 +24,7 @@ from offrecord.content.boundary.secrets import all_redacted
 from offrecord.content.boundary.tables import read_table, without_secrets
 from offrecord.records import OffrecordError, first_line
 from offrecord.transcript.facts import FORMAT, fault_of
+from offrecord.transcript.imported import Imported
 from offrecord.transcript.rows import fault_of as row_fault
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
@@ -84,25 +84,6 @@ _ABANDONED: Final = 3600
 
 class UnwritableError(OffrecordError):
     """A study takes nothing more: its folder is gone, closed, or on a full disk."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What an importer makes of a source: rows, facts, and what it could not use."""
-
-    transcript: pl.DataFrame
-    """One row per attempt at an elicitation, in `TRANSCRIPT_SCHEMA`."""
-    facts: Mapping[str, Any]
-    """The content of study.json. Later stages read from it `rounds` (planned turns
-    per run and agent), `channels` (the spoken one first), `spoken`, `seats` (scenario
-    to its agents and their roles, as they speak), `attempts` (run id to number) and
-    `instruments` (stamp to `items`, `low`, `high`, and where they are
-    declared `categories`, each with its items, and `reverse`, of each keyed category
-    the items that count against it)."""
-    left_out: tuple[str, ...]
-    """One line for each thing that could not be read: where, and why."""
-    prompts: Mapping[str, Any] | None = None
-    """What a replay needs where the prompts are not our own content."""
 
 
 def write_transcript(study: Path, transcript: pl.DataFrame) -> None:

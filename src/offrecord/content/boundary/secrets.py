@@ -22,8 +22,8 @@ REDACTED: Final = "[redacted]"
 _SHORTEST: Final = 12
 """Characters; a shorter value of the environment would match by chance."""
 
-_KEY_LIKE: Final = re.compile(r"(?=\S+\Z)(?:.*[0-9]|.*[a-z][A-Z]|[^\W_]{32})")
-"""No white space, and a digit, a capital right after a small letter, or a long run. A
+_KEY_LIKE: Final = re.compile(r"(?=\S+\Z)(?:.*[0-9]|.*[a-z][A-Z]|.{24})")
+"""No white space, and a digit, a capital right after a small letter, or 24 letters. A
 plain word or phrase, such as a decision's label, stands in texts that hold no key."""
 
 _ESCAPED: Final = re.compile("%[0-9A-F]{2}")

@@ -57,6 +57,7 @@ _REFUSING: Final = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END: Final = re.compile(r"[.!?;]+(?=[\s\"')\]]|\Z)|\n|\Z")
+_DASH: Final = re.compile(r"\s[-–—]+\s|—")
 _CONDITION: Final = compile_any(_WORDS["conditions"])
 _REPORTED_AFTER: Final = re.compile(
     rf"[\"']*,[\"']*\s*(?!as\b|i\b|we\b)(?:[\w'.]+\s+){{1,3}}?(?:{any_of(_WORDS['reports'])})",
@@ -161,7 +162,9 @@ def is_taken_back(copy: str, found: Found, known: LabelSet) -> bool:
 
 
 def _runs_on_to_another(copy: str, found: Found, known: LabelSet, end: int) -> bool:
-    for other in known.whole.finditer(copy, found.end, end):
+    # Behind a dash come reasons, which may well weigh the other label.
+    dash = _DASH.search(copy, found.end, end)
+    for other in known.whole.finditer(copy, found.end, dash.start() if dash else end):
         label = known.labels[int(str(other.lastgroup)[1:])]
         inside = label.casefold() in found.label.casefold()
         if label != found.label and (other.group().isupper() or not inside):

@@ -198,49 +198,17 @@ def quantity_figure(
         rows: `measures` of the view `kinds`, of the target and this measure.
         quantities: What it declares, in the order to show.
     """
-    panels = []
-    for one in quantities:
-        own = [
+    known_of = {
+        one: [
             row
             for row in rows
             if row["quantity"] == one.name
             and row["estimate"] in _CHANNELS
             and known(row["value"])
         ]
-        if not own:
-            continue
-        share = one.kind == "share"
-        values = [
-            {
-                "kind": row["kind"],
-                "channel": _CHANNELS[row["estimate"]],
-                **{
-                    part: percent(row[part]) if share else row[part]
-                    for part in ("value", "low", "high")
-                },
-            }
-            for row in own
-        ]
-        label = f"{one.title}, %" if share else one.title
-        base = charted(values).encode(
-            y=alt.Y("kind:N", sort=None, axis=names_axis()),
-            yOffset=alt.YOffset("channel:N", sort=[PUBLIC, OTHER]),
-            color=alt.Color("channel:N", sort=[PUBLIC, OTHER], legend=plain_legend()),
-        )
-        chart = layers(
-            base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
-            base.mark_point(filled=True, size=50, opacity=1).encode(
-                x=alt.X(
-                    "value:Q",
-                    scale=alt.Scale(zero=False),
-                    axis=alt.Axis(title=label, tickCount=4),
-                ),
-                shape=alt.Shape("channel:N", sort=[PUBLIC, OTHER], legend=None),
-                tooltip=tips("kind", "channel", "value", "low", "high", digits=2),
-            ),
-        ).properties(height=36 * len({v["kind"] for v in values}))
-        n = f"n = {sum(row['turns'] for row in own):,} texts"
-        panels.append(Panel(label, n, chart))
+        for one in quantities
+    }
+    panels = [_quantity_panel(one, own) for one, own in known_of.items() if own]
     if not panels:
         return None
     return Figure(
@@ -250,3 +218,39 @@ def quantity_figure(
         panels,
         columns=3,
     )
+
+
+def _quantity_panel(one: Quantity, rows: Rows) -> Panel:
+    """One quantity in both channels, by kind of condition."""
+    share = one.kind == "share"
+    values = [
+        {
+            "kind": row["kind"],
+            "channel": _CHANNELS[row["estimate"]],
+            **{
+                part: percent(row[part]) if share else row[part]
+                for part in ("value", "low", "high")
+            },
+        }
+        for row in rows
+    ]
+    label = f"{one.title}, %" if share else one.title
+    base = charted(values).encode(
+        y=alt.Y("kind:N", sort=None, axis=names_axis()),
+        yOffset=alt.YOffset("channel:N", sort=[PUBLIC, OTHER]),
+        color=alt.Color("channel:N", sort=[PUBLIC, OTHER], legend=plain_legend()),
+    )
+    chart = layers(
+        base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
+        base.mark_point(filled=True, size=50, opacity=1).encode(
+            x=alt.X(
+                "value:Q",
+                scale=alt.Scale(zero=False),
+                axis=alt.Axis(title=label, tickCount=4),
+            ),
+            shape=alt.Shape("channel:N", sort=[PUBLIC, OTHER], legend=None),
+            tooltip=tips("kind", "channel", "value", "low", "high", digits=2),
+        ),
+    ).properties(height=36 * len({v["kind"] for v in values}))
+    n = f"n = {sum(row['turns'] for row in rows):,} texts"
+    return Panel(label, n, chart)
