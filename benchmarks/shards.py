@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import Figure
-from offrecord.estimates.frames.table import estimate_table
+from offrecord.estimates.frames.table import as_json, estimate_table
 from offrecord.measures.parsed import pairs_of
 from offrecord.protocol.part import Part
 from offrecord.runner.logs import log_root
@@ -64,6 +63,4 @@ def _in_shards(out: Path, count: int) -> Record:
 
 
 def _estimates(study: Record) -> str:
-    return json.dumps(
-        estimate_table(pairs_of(study), ["model", "scenario", "condition"])
-    )
+    return as_json(estimate_table(pairs_of(study), ["model", "scenario", "condition"]))

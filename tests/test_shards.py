@@ -62,12 +62,12 @@ def logged_in(folder: Path) -> int:
 
 def everything(study: Record) -> tuple[Any, ...]:
     """All that must not depend on how a study was run."""
-    from offrecord.estimates.frames.table import estimate_table
+    from offrecord.estimates.frames.table import as_json, estimate_table
 
     own = ["study", "log", "uuid", "started", "seconds"]
     rows = study.transcript.drop(own)
     table = estimate_table(pairs_of(study), ["model", "condition"])
-    return study.design, rows.rows(), json.dumps(table)
+    return study.design, rows.rows(), as_json(table)
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +210,7 @@ def test_shards_held_with_other_content_are_refused(four: Path, tmp_path: Path) 
     beside.write_text(json.dumps(facts), encoding="utf-8")
     said = (
         "2-of-4/study.json: protocol is twin@1:0000000000000000, and another shard was "
-        "held with twin@1:"
+        "run with twin@1:"
     )
     with pytest.raises(OffrecordError, match=said):
         import_logs(str(out / "logs"), out)
@@ -233,7 +233,7 @@ def test_a_debate_that_failed_is_not_in(
 ) -> None:
     out = copied(four, tmp_path / "study")
     failed(min((out / "logs" / "3-of-4").glob("*.eval")))
-    finished = run_study(None, {}, QUIET, out)
+    finished = run_rest(None, {}, QUIET, out, str((out / "logs").resolve()))
     # 8 runs, one of which has failed: that one alone is run again, as its 2nd attempt.
     assert logged_in(out / "logs" / WHOLE.folder) == 1
     assert (finished.ended, finished.planned) == (8, 8)

@@ -23,7 +23,7 @@ from offrecord.runner.addresses import (
 from offrecord.runner.logs import shard_designs
 from offrecord.transcript.designed import content_of
 from offrecord.transcript.folder import DESIGN_FILE, save_design
-from offrecord.transcript.store import STUDY_FILE, read_study_json, write_json
+from offrecord.transcript.store import STUDY_FILE, read_study_json, write_study_json
 
 _KEPT: Final = (DESIGN_FILE, STUDY_FILE)
 
@@ -69,7 +69,7 @@ def save_shard(study: Path, logs: str, design: Design) -> None:
             (study / name).write_bytes(data)
     facts = save_design(study, design, content_of(design))
     kept = {name: facts[name] for name in ("content", "design", "versions")}
-    write_json(study / STUDY_FILE, kept)
+    write_study_json(study, kept)
     for name in _KEPT:
         now = (study / name).read_bytes()
         if now != before[name]:
@@ -87,9 +87,12 @@ def shard_content(designs: Sequence[str]) -> dict[str, str]:
     """The content that shards were run with, by the files beside their designs."""
     content: dict[str, str] = {}
     for address in designs:
+        beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
+        kept = read_address(beside)
+        if kept is None:
+            continue
         with TemporaryDirectory(prefix="offrecord-") as made:
-            beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
-            (Path(made) / STUDY_FILE).write_bytes(read_address(beside) or b"{}")
+            (Path(made) / STUDY_FILE).write_bytes(kept)
             for name, stamp in read_study_json(Path(made)).get("content", {}).items():
                 if content.setdefault(name, stamp) != stamp:
                     raise OffrecordError(

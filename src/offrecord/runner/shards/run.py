@@ -48,7 +48,7 @@ from offrecord.transcript.folder import (
 )
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.record import Record, refuse_other_study
-from offrecord.transcript.store import STUDY_FILE, write_json
+from offrecord.transcript.store import write_study_json
 
 _DIRTY: Final = "--log-dir-allow-dirty"  # a design that grew is another plan
 
@@ -160,7 +160,7 @@ def import_logs(source: str, out: Path) -> Record:
         assert design is not None
         facts = save_design(out, design, shard_content(designs), len(all_runs(design)))
         if root != local_root(str(out / LOGS_FOLDER)):
-            write_json(out / STUDY_FILE, {**facts, ROOT_KEY: root})
+            write_study_json(out, {**facts, ROOT_KEY: root})
         return write_parsed(out, imported)
 
 
