@@ -20,9 +20,18 @@ SLOW: Final = frozenset(
     f"test_{name}"
     for name in (
         *("attacks", "audit", "batches", "card", "cli", "contrasts", "costs"),
-        *("coverage", "docs", "entailment", "estimating", "export", "faults", "fuzz"),
+        *(
+            "coverage",
+            "declared",
+            "docs",
+            "entailment",
+            "estimating",
+            "export",
+            "faults",
+            "fuzz",
+        ),
         *("hierarchical", "hostile", "inspect", "interruption", "llamacpp"),
-        *("llmagora", "measuring", "population", "providers_openai", "ray"),
+        *("llmagora", "measuring", "population", "providers_openai", "python", "ray"),
         *("recovery", "replay", "report", "report_browser", "secrets", "shards"),
         *("similarity", "status", "viewer"),
     )
