@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+import sys
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 import pytest
 from hypothesis import settings
+
+from offrecord.cli import main
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -15,14 +19,24 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 SLOW: Final = frozenset(
     f"test_{name}"
     for name in (
-        *("attacks", "audit", "batches", "card", "cli", "costs", "coverage", "docs"),
-        *("entailment", "estimating", "export", "faults", "fuzz", "hierarchical"),
-        *("hostile", "inspect", "interruption", "llamacpp", "llmagora", "measuring"),
-        *("providers_openai", "ray", "recovery", "replay", "report", "report_browser"),
-        *("secrets", "shards", "similarity", "status", "viewer"),
+        *("attacks", "audit", "batches", "card", "cli", "contrasts", "costs"),
+        *(
+            "coverage",
+            "declared",
+            "docs",
+            "entailment",
+            "estimating",
+            "export",
+            "faults",
+            "fuzz",
+        ),
+        *("hierarchical", "hostile", "inspect", "interruption", "llamacpp"),
+        *("llmagora", "measuring", "population", "providers_openai", "python", "ray"),
+        *("recovery", "replay", "report", "report_browser", "secrets", "shards"),
+        *("similarity", "status", "viewer"),
     )
 )
-"""Files that take more than some 20 seconds of one core, by debates, models, browsers
+"""Files that take more than some 15 seconds of one core, by debates, models, browsers
 or thousands of simulated studies."""
 
 
@@ -31,3 +45,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in SLOW:
             item.add_marker(pytest.mark.slow)
+
+
+class Printed(NamedTuple):
+    """What a call of the command line leaves."""
+
+    code: int
+    out: str
+    err: str
+
+
+Offrecord = Callable[..., Printed]
+
+
+@pytest.fixture
+def offrecord(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Offrecord:
+    """The command line in this process: a new one spends five seconds on imports."""
+
+    def call(*words: str) -> Printed:
+        monkeypatch.setattr(sys, "argv", ["offrecord", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        return Printed(code, *capfd.readouterr())
+
+    return call

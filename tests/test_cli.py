@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,16 +11,7 @@ import pytest
 from offrecord.cli import main
 from offrecord.measures.parsed import pairs_of
 from offrecord.transcript.record import open_record
-
-
-def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "offrecord", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-    )
+from tests.conftest import Offrecord
 
 
 @pytest.mark.parametrize(
@@ -36,7 +26,10 @@ def offrecord(*words: str, cwd: Path | None = None) -> subprocess.CompletedProce
         ("run --model a/b --out new --scenario nowhere", "no scenario 'nowhere'"),
         ("run --model a/b --out new --scenario ./nowhere", "no such scenario folder"),
         ("run --model a/b --out new --condition x", "has no condition 'x'"),
-        ("run --model a/b --out new --channels off_record,public", "spoken one"),
+        (
+            "run --model a/b --out new --channels off_record,public",
+            "is the spoken channel",
+        ),
         ("run --model a/b --out new --role judge=c/d", "no role 'judge'"),
         ("run --model a/b --out new --role partner", "write NAME=VALUE"),
         ("run --model a/b --out new --factor label_order=x", "no level 'x'"),
@@ -92,14 +85,17 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert sorted(p.name for p in (tmp_path / "taken").iterdir()) == ["notes.txt"]
 
 
-def test_a_bare_call_shows_the_help() -> None:
+def test_a_bare_call_shows_the_help(offrecord: Offrecord) -> None:
     done = offrecord()
-    assert done.returncode == 0
-    assert "Commands:" in done.stdout
-    assert done.stderr == ""
+    assert done.code == 0
+    assert "Commands:" in done.out
+    assert done.err == ""
 
 
-def test_the_users_design_file_is_only_read(tmp_path: Path) -> None:
+def test_the_users_design_file_is_only_read(
+    offrecord: Offrecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "study.yaml"
     text = "# mine\nmodels: [simulated/null]\nscenarios: [promotion]\nrounds: 1\n"
     text += "conditions: [baseline]\nruns: 1\nshadows: 0\n"
@@ -115,30 +111,30 @@ def test_the_users_design_file_is_only_read(tmp_path: Path) -> None:
             "--",
             "--display",
             "none",
-        ),
-        cwd=tmp_path,
+        )
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert file.read_text() == text
     merged = (tmp_path / "out" / "study.yaml").read_text()
     assert "runs: 2" in merged
     assert "rounds: 1" in merged
 
 
-def test_estimate_says_what_it_can_group_by(tmp_path: Path) -> None:
+def test_estimate_says_what_it_can_group_by(
+    offrecord: Offrecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     words = "run --model simulated/null --scenario promotion --condition baseline "
     words += "--rounds 1 --runs 1 --shadows 0 --factor label_order=stated,reversed "
     # `state` is a column of the tables: a factor of that name is kept beside it.
     words += "--factor state=x "
-    done = offrecord(
-        *words.split(), "--out", "s", "--", "--display", "none", cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    done = offrecord("estimate", "s", "--by", "colour", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "label_order" in done.stderr
-    done = offrecord("estimate", "s", "--by", "label_order", cwd=tmp_path)
-    assert "reversed" in done.stdout
-    done = offrecord("estimate", "s", "--by", "state", "--json", cwd=tmp_path)
-    assert {row["factor_state"] for row in json.loads(done.stdout)} == {"x"}
+    done = offrecord(*words.split(), "--out", "s", "--", "--display", "none")
+    assert done.code == 0, done.err
+    done = offrecord("estimate", "s", "--by", "colour")
+    assert done.code == 2
+    assert "label_order" in done.err
+    done = offrecord("estimate", "s", "--by", "label_order")
+    assert (done.code, "reversed" in done.out) == (0, True), done.err
+    done = offrecord("estimate", "s", "--by", "state", "--json")
+    assert {row["factor_state"] for row in json.loads(done.out)} == {"x"}
     assert set(pairs_of(open_record(tmp_path / "s"))["factor_state"]) == {"x"}

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import pytest
 
-from offrecord.cli import main
 from offrecord.measures.parsed import pairs_of
 from offrecord.records import Ended, OffrecordError
 from offrecord.runner.costs import cached_share, costs_of, money, total_of, usage_line
@@ -20,6 +17,7 @@ from offrecord.runner.prices import Price, Prices, read_prices
 from offrecord.transcript.record import open_record
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.usage import Bills, usage_of
+from tests.conftest import Offrecord
 from tests.fake_server import FakeServer
 
 PRICE = Price(input=2.0, output=10.0, input_cache_read=0.5, input_cache_write=2.5)
@@ -33,33 +31,6 @@ def transcript(*rows: tuple[str, int | None, int | None, int | None]) -> pl.Data
         [dict(zip(names, row, strict=True)) for row in rows],
         schema={name: TRANSCRIPT_SCHEMA[name] for name in names},
     )
-
-
-class Printed(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Offrecord = Callable[..., Printed]
-
-
-@pytest.fixture
-def offrecord(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Offrecord:
-    """The command line, in this process: Inspect alone is slow enough to start."""
-
-    def call(*words: str) -> Printed:
-        monkeypatch.setattr(sys, "argv", ["offrecord", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        return Printed(code, *capfd.readouterr())
-
-    return call
 
 
 def test_an_amount_by_hand() -> None:

@@ -219,7 +219,7 @@ def test_a_study_removed_while_it_is_worked_on_does_not_come_back(
         write_json(study.path / "measures" / "new.json", {})
     assert not gone.exists()
     # gone between the question whether it is there and the writing
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(OffrecordError, match="was removed while it was worked on"):
         make_folder(study.path / "measures" / "deeper")
     assert not gone.exists()
 

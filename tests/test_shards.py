@@ -210,7 +210,7 @@ def test_shards_held_with_other_content_are_refused(four: Path, tmp_path: Path) 
     beside.write_text(json.dumps(facts), encoding="utf-8")
     said = (
         "2-of-4/study.json: protocol is twin@1:0000000000000000, and another shard was "
-        "held with twin@1:"
+        "run with twin@1:"
     )
     with pytest.raises(OffrecordError, match=said):
         import_logs(str(out / "logs"), out)

@@ -11,12 +11,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from offrecord.cli import main
 from offrecord.runner.run import run_study
 from offrecord.runner.status import CellRuns, StudyState, progress_of
 from offrecord.transcript.folder import locked
 from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.store import write_transcript
+from tests.conftest import Offrecord
 from tests.simulated_studies import designed, held_study
 
 
@@ -44,25 +44,12 @@ def asking_for(runs: int, study: Path) -> Record:
     return open_record(study)
 
 
-def status(
-    study: Path,
-    *words: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> str:
-    monkeypatch.setattr(sys, "argv", ["offrecord", "status", str(study), *words])
-    main()
-    return capsys.readouterr().out
-
-
-def test_a_complete_study_says_what_it_used(
-    logged: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = status(logged, capsys=capsys, monkeypatch=monkeypatch).splitlines()
+def test_a_complete_study_says_what_it_used(logged: Path, offrecord: Offrecord) -> None:
+    said = offrecord("status", str(logged)).out.splitlines()
     assert said[0] == f"{logged}: complete, 4 of 4 runs have ended"
     assert said[1] == "simulated/paper"
     assert "To resume" not in "\n".join(said)
-    text = status(logged, "--json", capsys=capsys, monkeypatch=monkeypatch)
+    text = offrecord("status", str(logged), "--json").out
     found: dict[str, Any] = json.loads(text)
     assert (found["state"], found["missing"]) == ("complete", [])
     assert found["calls_to_resume"] == 0
@@ -72,8 +59,7 @@ def test_a_complete_study_says_what_it_used(
 def test_missing_runs_are_counted_by_cell_and_resuming_in_calls(
     logged: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    offrecord: Offrecord,
 ) -> None:
     out = tmp_path / "study"
     shutil.copytree(logged, out)
@@ -84,7 +70,7 @@ def test_missing_runs_are_counted_by_cell_and_resuming_in_calls(
         for condition in ("baseline", "alignment-future")
     ]
     assert found.calls == 6 * 8  # two agents, each an utterance and a survey, twice
-    said = status(out, capsys=capsys, monkeypatch=monkeypatch)
+    said = offrecord("status", str(out)).out
     assert "  missing    3 of 5  simulated/paper  promotion_baseline\n" in said
     resume = f"To resume: offrecord run --out {out} (6 runs, up to 48 calls)"
     assert resume in said
@@ -96,15 +82,14 @@ def test_missing_runs_are_counted_by_cell_and_resuming_in_calls(
 def test_logs_tell_more_than_a_transcript_that_was_not_written_yet(
     logged: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    offrecord: Offrecord,
 ) -> None:
     out = tmp_path / "study"
     shutil.copytree(logged, out)
     (out / "transcripts.parquet").unlink()
     found = progress_of(asking_for(3, out))
     assert (found.ended, found.planned) == (4, 6)
-    said = status(out, capsys=capsys, monkeypatch=monkeypatch)
+    said = offrecord("status", str(out)).out
     assert "Tokens are known once the logs are imported" in said
 
 
@@ -136,7 +121,7 @@ def test_cells_with_factors_are_told_apart(tmp_path: Path) -> None:
     designed(study.path, 3, "null", **asked)
     found = progress_of(open_record(study.path))
     assert [cell.cell for cell in found.missing] == [
-        "promotion_baseline_label_order-stated_wave-1",
+        "promotion_baseline_wave-1",
         "promotion_baseline_label_order-reversed_wave-1",
     ]
     assert {(cell.ended, cell.planned) for cell in found.missing} == {(1, 3)}

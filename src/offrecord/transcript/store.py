@@ -225,15 +225,20 @@ def make_folder(folder: Path) -> None:
     """Make a folder where it is absent, but never anew the study that it belongs to.
 
     Raises:
-        OSError: If it cannot be made, or its study is gone.
+        OffrecordError: If its study is gone.
+        OSError: If it cannot be made.
     """
     study = _keeper(folder / "file")
     if study == folder:
         folder.mkdir(parents=True, exist_ok=True)
         return
-    for part in reversed([folder, *folder.parents]):
-        if part != study and part.is_relative_to(study):
-            part.mkdir(exist_ok=True)
+    try:
+        for part in reversed([folder, *folder.parents]):
+            if part != study and part.is_relative_to(study):
+                part.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        refuse_gone(folder / "file")
+        raise
 
 
 def _keeper(path: Path) -> Path:

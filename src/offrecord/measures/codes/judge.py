@@ -168,7 +168,6 @@ class _Replies:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.stored: dict[str, dict[str, Any]] = {}
-        refuse_gone(path)
         try:
             make_folder(path.parent)
             lines = read_file(path).splitlines() if path.exists() else []

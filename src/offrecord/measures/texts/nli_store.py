@@ -12,7 +12,7 @@ import polars as pl
 from offrecord.measures.texts.nli import CLASSES, NliModel, Read
 from offrecord.measures.texts.nli_network import Pair
 from offrecord.records import digest
-from offrecord.transcript.store import read_table, write_table
+from offrecord.transcript.store import make_folder, read_table, write_table
 
 _AT_ONCE: Final = 1024
 """Pairs between two writes: what an interruption can lose."""
@@ -54,6 +54,7 @@ def read_pairs(model: NliModel, pairs: Sequence[Pair], cache: Path) -> Read:
         rows = {"pair": [key for key, _ in some], "tokens": read.tokens}
         rows |= dict(zip(CLASSES, read.probabilities.T, strict=True))
         stored = pl.concat([stored, pl.DataFrame(rows, schema=_SCHEMA)])
+        make_folder(path.parent)
         write_table(path, stored)
     place = {key: index for index, key in enumerate(stored["pair"])}
     chosen = stored[np.array([place[key] for key in keys], dtype=np.int64)]

@@ -24,7 +24,7 @@ import polars as pl
 
 from offrecord.measures.executor import Executor, in_process
 from offrecord.records import OffrecordError
-from offrecord.transcript.store import write_bytes
+from offrecord.transcript.store import make_folder, write_bytes
 
 VECTORS: Final = "vectors"
 """Where in its cache a study keeps its vectors, in one folder per model."""
@@ -213,6 +213,7 @@ def _keep(shelf: Path, block: pl.DataFrame) -> None:
     buffer = io.BytesIO()
     block.write_parquet(buffer, compression="uncompressed")
     data = buffer.getvalue()
+    make_folder(shelf)
     write_bytes(shelf / f"{hashlib.sha256(data).hexdigest()}.parquet", data)
 
 

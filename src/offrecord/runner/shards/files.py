@@ -87,12 +87,12 @@ def shard_content(designs: Sequence[str]) -> dict[str, str]:
     """The content that shards were run with, by the files beside their designs."""
     content: dict[str, str] = {}
     for address in designs:
+        beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
+        kept = read_address(beside)
+        if kept is None:
+            continue
         with TemporaryDirectory(prefix="offrecord-") as made:
-            beside = address.removesuffix(DESIGN_FILE) + STUDY_FILE
-            data = read_address(beside)
-            if data is None:
-                continue
-            (Path(made) / STUDY_FILE).write_bytes(data)
+            (Path(made) / STUDY_FILE).write_bytes(kept)
             for name, stamp in read_study_json(Path(made)).get("content", {}).items():
                 if content.setdefault(name, stamp) != stamp:
                     raise OffrecordError(
