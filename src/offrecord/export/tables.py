@@ -16,7 +16,7 @@ import polars as pl
 from offrecord.export.measured import beside, with_pairs, with_texts
 from offrecord.export.schemas import SIDES, Column, columns
 from offrecord.measures.declare import Table
-from offrecord.measures.pairs import channel_view
+from offrecord.measures.pairs import channel_view, with_quadrants
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.measures.registry import known_tables
 from offrecord.measures.survey_gap import SKIPPED, instrument_items
@@ -54,7 +54,8 @@ def pairs(study: Record) -> pl.DataFrame:
         `Study.pairs`.
     """
     runs = study.transcript.group_by("run").agg(pl.col("study", "repeat").first())
-    table = beside(channel_view(pairs_of(study)).drop("repeat"), runs, ["run"])
+    flagged = channel_view(with_quadrants(pairs_of(study)))
+    table = beside(flagged.drop("repeat"), runs, ["run"])
     table = table.with_columns(quadrant=_quadrant())
     measures = known_tables(study.facts)
     table = with_pairs(_with_sides(table, study, measures), study, measures)
