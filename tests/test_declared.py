@@ -437,7 +437,7 @@ def test_the_package_names_its_scenario(site: Path) -> None:
     assert re.search(
         r"\[offrecord.content\]\nquestions = offrecord_questions.content", names
     )
-    done = call("content", "list", "scenario", site=site)
+    done = call("content", "list", site=site)
     assert "scenario/library" in done.stdout, done.stdout + done.stderr
 
 

@@ -9,7 +9,10 @@ import offrecord
 
 
 def test_public_surface() -> None:
-    assert sorted(offrecord.__all__) == ["load_study", "parse_stance", "parse_survey"]
+    assert sorted(offrecord.__all__) == [
+        *("OffrecordError", "Study", "estimate", "load_study"),
+        *("parse_stance", "parse_survey", "plan", "run"),
+    ]
     public = {name for name in dir(offrecord) if not name.startswith("_")}
     assert set(offrecord.__all__) <= public
     for name in offrecord.__all__:

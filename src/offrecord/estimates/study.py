@@ -121,12 +121,16 @@ class Stored(NamedTuple):
     """Whether `estimates.json` holds older ones."""
 
 
-def stored_estimates(study: Record) -> Stored:
+def stored_estimates(study: Record, *, write: bool = True) -> Stored:
     """The estimates of a study as `estimates.json` holds them.
 
     Where there is no such file it is made, with defaults. One that is there is
     somebody's result and stays as it is: where the study has changed since, the same is
     estimated anew of what the study holds now, and not written.
+
+    Args:
+        study: The study.
+        write: Whether to make the file where there is none.
 
     Raises:
         OffrecordError: If the study cannot be read, the file is not what this version
@@ -136,7 +140,8 @@ def stored_estimates(study: Record) -> Stored:
     path = study.path / ESTIMATES_FILE
     if not path.is_file():
         estimates = estimate_study(study, Wanted())
-        write_estimates(study, estimates)
+        if write:
+            write_estimates(study, estimates)
         return Stored(estimates, stale=False)
     estimates = read_estimates(path)
     if path.stat().st_mtime_ns >= _newest(study) and estimates.views:

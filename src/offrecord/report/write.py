@@ -92,9 +92,8 @@ def study_figure(study: Record, name: str) -> alt.ConcatChart:
     Raises:
         OffrecordError: If the study has no such figure.
     """
-    figures = {
-        one.id: one for one in _figures(gather(study, stored_estimates(study)[0], None))
-    }
+    estimates, _ = stored_estimates(study, write=False)
+    figures = {one.id: one for one in _figures(gather(study, estimates, None))}
     if name not in figures:
         raise OffrecordError(f"figure {name}: use any of {', '.join(figures)}")
     return figures[name].chart()

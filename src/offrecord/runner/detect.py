@@ -90,7 +90,7 @@ def _size(row: dict[str, float | str]) -> str:
     size, question = float(row["size"]), str(row["question"])
     if math.isnan(size):
         return str(row["reason"])
-    if question.startswith("rate"):
+    if question.startswith("upper bound"):
         return f"up to {100 * size:.1f} %"
     if question.startswith("power"):
         return f"{100 * float(row['power']):.0f} % with {size:g} runs of each cell"

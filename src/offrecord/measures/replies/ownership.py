@@ -144,7 +144,7 @@ def is_taken_back(copy: str, found: Found, known: LabelSet) -> bool:
     reasons = past_separators(copy, found.end)
     if _ELSEWHERE_AFTER.match(copy, reasons):
         return True
-    parted = found.after == "parted"
+    parted = found.after in {"parted", "fused"}
     end = _SENTENCE_END.search(copy, reasons if parted else found.end)
     if end is None:  # pragma: no cover - a text has an end
         return False
