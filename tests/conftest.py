@@ -19,21 +19,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 SLOW: Final = frozenset(
     f"test_{name}"
     for name in (
-        *("attacks", "audit", "batches", "card", "cli", "contrasts", "costs"),
-        *(
-            "coverage",
-            "declared",
-            "docs",
-            "entailment",
-            "estimating",
-            "export",
-            "faults",
-            "fuzz",
-        ),
-        *("hierarchical", "hostile", "inspect", "interruption", "llamacpp"),
-        *("llmagora", "measuring", "population", "providers_openai", "python", "ray"),
-        *("recovery", "replay", "report", "report_browser", "secrets", "shards"),
-        *("similarity", "status", "viewer"),
+        *("attacks", "audit", "batches", "cache", "card", "cli", "contrasts"),
+        *("costs", "coverage", "declared", "docs", "entailment", "estimating"),
+        *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
+        *("interruption", "llamacpp", "llmagora", "measuring", "population"),
+        *("providers_openai", "python", "ray", "recovery", "replay", "report"),
+        *("report_browser", "secrets", "shards", "similarity", "status", "viewer"),
     )
 )
 """Files that take more than some 15 seconds of one core, by debates, models, browsers

@@ -223,6 +223,7 @@ p_values = st.lists(st.floats(0.0001, 1), min_size=1, max_size=12)
 
 @given(p_values)
 @settings(max_examples=25)
+@pytest.mark.slow  # statsmodels alone takes seconds to import
 def test_adjustments_are_those_of_statsmodels(values: list[float]) -> None:
     p = np.array(values)
     assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
