@@ -15,6 +15,7 @@ from rich.table import Table
 
 from benchmarks import (
     Figure,
+    anytime,
     bootstrap,
     coverage,
     critical_path,
@@ -28,6 +29,7 @@ from benchmarks import (
     report,
     scale,
     shards,
+    signed,
     similarity,
     tests_size,
 )
@@ -46,6 +48,8 @@ def main() -> None:
         "bootstrap",
         "coverage",
         "tests_size",
+        "signed",
+        "anytime",
         "similarity",
         "shards",
         "report",
@@ -66,6 +70,8 @@ def main() -> None:
         "bootstrap": bootstrap.run,
         "coverage": partial(coverage.run, given.seed),
         "tests_size": partial(tests_size.run, given.seed),
+        "signed": partial(signed.run, given.seed),
+        "anytime": partial(anytime.run, given.seed),
         "similarity": similarity.run,
         "shards": shards.run,
         "report": report.run,
