@@ -27,6 +27,7 @@ from offrecord.runner.logs import refuse_lost_logs
 from offrecord.runner.prices import read_prices
 from offrecord.scenarios.check import check_folder
 from offrecord.scenarios.load import load_scenario
+from offrecord.transcript.facts import FORMAT
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import open_record
@@ -145,7 +146,7 @@ def test_damaged_facts_are_named_by_their_field(
     facts: dict[str, Any], field: str, tmp_path: Path
 ) -> None:
     folder = study(tmp_path / "s")
-    (folder / "study.json").write_text(json.dumps({**FACTS, **facts}))
+    (folder / "study.json").write_text(json.dumps({"format": FORMAT, **FACTS, **facts}))
     with pytest.raises(OffrecordError, match=rf"study\.json: field '[^']*{field}"):
         _ = open_record(folder).facts
 
