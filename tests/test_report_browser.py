@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from offrecord.content.boundary.shown import escaped
-from offrecord.measures.pairs import stance_pairs
+from offrecord.measures.pairs import channel_view, stance_pairs
 from offrecord.measures.tables import stance_table, survey_table
 from offrecord.measures.texts.similarity import SIMILARITY
 from offrecord.report.browser import Fragment, browser_fragment
@@ -128,7 +128,7 @@ def small_study() -> list[dict[str, Any]]:
         row("one", "beta", 2, text="Hard to say."),
         row("one", "beta", 2, channel="off_record", **refuse),
     ]
-    stopped: dict[str, Any] = {"condition": "public_shift", "ended": "no_public_text"}
+    stopped: dict[str, Any] = {"condition": "pressure", "ended": "no_public_text"}
     second = [
         row("two", **{**stopped, "text": "", "status": "empty"}),
         row("two", channel="off_record", **stopped, **refuse),
@@ -208,7 +208,14 @@ def test_marks_name_the_quadrants() -> None:
             "other": [True, False, False, True, True, None],
         }
     )
-    assert marks(pairs)["mark"].to_list() == ["B", "N", "A", "R", "M", "M"]
+    assert marks(channel_view(pairs))["mark"].to_list() == [
+        "B",
+        "N",
+        "A",
+        "R",
+        "M",
+        "M",
+    ]
 
 
 def test_a_page_holds_the_same_share_of_every_cell_whatever_the_order() -> None:
@@ -257,7 +264,7 @@ def test_filters_count_runs_and_turns(
     page.get_by_label("model").select_option("other/model")
     assert rows_shown(page) == ["#run=three"]
     page.get_by_label("model").select_option("")
-    page.get_by_label("condition").select_option("public_shift")
+    page.get_by_label("condition").select_option("pressure")
     assert rows_shown(page) == ["#run=two"]
     page.get_by_label("condition").select_option("")
     page.get_by_label("status").select_option("unclear")
@@ -529,7 +536,7 @@ def test_600_runs_are_read_filtered_and_searched(
     page.get_by_label("condition").select_option(condition)
     page.get_by_label("agent").select_option("alpha")
     page.get_by_role("button", name="Accommodating").click()
-    turns = marks(pairs).filter(
+    turns = marks(channel_view(pairs)).filter(
         model=model, condition=condition, agent="alpha", mark="A"
     )
     assert turns.height > 0
