@@ -208,7 +208,7 @@ def test_marks_name_the_quadrants() -> None:
             "other": [True, False, False, True, True, None],
         }
     )
-    assert marks(channel_view(pairs))["mark"].to_list() == [
+    assert marks(pairs)["mark"].to_list() == [
         "B",
         "N",
         "A",
