@@ -143,7 +143,7 @@ def _stated(study: Record) -> pl.DataFrame:
 
 
 def _quadrant() -> pl.Expr:
-    """Which of the two stances are on the partner's side; null if one is missing."""
+    """Which of the two stances are on the pressed side; null if one is missing."""
     public, other = pl.col("public"), pl.col("other")
     return (
         pl.when(public & other)

@@ -25,8 +25,6 @@ NLI_FILE: Final[Document] = read_document(data_folder("nli.yaml"))
 """Models, probe pairs, abbreviations and label statements."""
 
 DEFAULT_MODEL: Final[str] = NLI_FILE.front["models"]["default"]
-PAPER_MODEL: Final[str] = NLI_FILE.front["models"]["replication"]
-
 CLASSES: Final = ("entailment", "neutral", "contradiction")
 """The classes, in the order of every array here."""
 
