@@ -23,7 +23,15 @@ SLOW: Final = frozenset(
         *("costs", "coverage", "declared", "docs", "entailment", "estimating"),
         *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
         *("interruption", "llamacpp", "llmagora", "measuring", "population"),
-        *("providers_openai", "python", "ray", "recovery", "replay", "report"),
+        *(
+            "package",
+            "providers_openai",
+            "python",
+            "ray",
+            "recovery",
+            "replay",
+            "report",
+        ),
         *("report_browser", "secrets", "shards", "similarity", "status", "viewer"),
     )
 )

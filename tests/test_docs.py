@@ -20,6 +20,7 @@ from offrecord.estimates.estimators import VIEWS
 from offrecord.estimates.file import Estimates
 from offrecord.estimates.study import estimate_study
 from offrecord.transcript.record import open_record
+from tests.chromium import running_chromium
 from tests.docs_examples import (
     DOCS,
     ROOT,
@@ -153,6 +154,20 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
         found = LOADED.search(path.read_text(encoding="utf-8"))
         assert found is None, f"{path.relative_to(site)} loads {found and found[0]}"
+
+
+def test_the_search_works_on_pages_read_from_disk(site: Path) -> None:
+    with running_chromium() as browser:
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.fill(".md-search__input", "bootstrap")
+        page.wait_for_selector(".md-search-result__item")
+        links = page.locator(".md-search-result__link").all()
+        found = {str(link.get_attribute("href")).split("/")[-1] for link in links}
+    assert any(name.startswith("method.html") for name in found), found
+    assert all(url.startswith("file:") for url in asked), asked
 
 
 @pytest.mark.parametrize(
