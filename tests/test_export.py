@@ -283,10 +283,10 @@ def test_pairs_are_those_planned_and_every_missing_value_has_its_reason(
     assert set(pairs(live)["factor_label_order"]) == {"stated", "reversed"}
 
 
-def test_a_quadrant_says_who_is_on_the_partners_side(live: Record) -> None:
+def test_a_quadrant_says_which_stances_are_on_the_pressed_side(live: Record) -> None:
     table = pairs(live)
-    sides = {"both": (True, True), "accommodating": (True, False)} | {
-        "reversing": (False, True),
+    sides = {"both": (True, True), "public_only": (True, False)} | {
+        "other_only": (False, True),
         "neither": (False, False),
     }
     for quadrant, public, other in table.select("quadrant", "public", "other").rows():

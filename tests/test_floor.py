@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from offrecord.estimates.arrays.floor import Draws, Floor, noise_floor
 from offrecord.estimates.arrays.floor_spread import floor_interval, floor_test
 from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.estimators import FLOOR
 from offrecord.estimates.frames.floors import REPEATS, SHADOWS, floor_rows
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.tables import stance_table
@@ -309,10 +310,9 @@ def test_rows_do_not_depend_on_their_order() -> None:
     assert repr(rows) == repr(floor_rows(shuffled, "public", ["kind"], rng()))
 
 
-def simulated(models: list[str], runs: int) -> pl.DataFrame:
-    design = Design(
-        conditions=("baseline", "alignment-future"), runs=runs, rounds=1, shadows=0
-    )
+def simulated(models: list[str], runs: int, rounds: int = 1) -> pl.DataFrame:
+    conditions = "baseline", "alignment-future"
+    design = Design(conditions=conditions, runs=runs, rounds=rounds, shadows=0)
     transcript = Simulation(models, design).transcript(seed=1)
     return stance_draws(transcript, stance_table(transcript))
 
@@ -336,6 +336,16 @@ def with_shadows(draws: pl.DataFrame, extra: int) -> pl.DataFrame:
             for k in range(extra + 1)
         ]
     )
+
+
+def test_a_floor_has_the_rounds_that_it_is_asked_for() -> None:
+    draws = with_shadows(simulated(["null"], runs=3, rounds=2), 1)
+    rows = floor_rows(draws, "public", ["kind", "round"], rng())
+    assert FLOOR.by_round
+    units = {(row["kind"], row["round"], row["agent"]): row["units"] for row in rows}
+    # Three runs in each of the design's three scenarios, a unit a turn.
+    assert set(units.values()) == {9}
+    assert {place for _, place, _ in units} == {1, 2}
 
 
 def test_shadows_are_used_where_there_are_some() -> None:

@@ -19,7 +19,9 @@ from offrecord.estimates.arrays.persistence import (
 )
 from offrecord.estimates.arrays.ranks import rank_sets, together, worst
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.stratified import stratified_rate
 from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.arrays.variance import Sample
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.rows import (
     heterogeneity_rows,
@@ -237,6 +239,36 @@ def test_first_divergence_is_the_product_limit_of_statsmodels() -> None:
             error = reference.surv_prob_se[list(expected).index(one.round)]
             width = one.undiverged.high - one.undiverged.low
             assert width == pytest.approx(2 * 1.96 * error, rel=0.1)
+
+
+def test_first_divergence_weighs_cells_alike_and_is_for_new_runs_of_them() -> None:
+    # Cell 0: 1 of 4 runs diverges at once, 2 at round 2; cell 1: 1 of 2 at round 2.
+    # Round 1: (3/4 + 1) / 2, where 5 of 6 runs are left; round 2: (1/4 + 1/2) / 2.
+    rows = [[1.0, 0], [0, 1], [0, 1], [0, 0], [0, 1], [0, 0]]
+    cells = np.repeat([0, 0, 0, 0, 1, 1], 2)
+    found = first_divergence(turns(rows)._replace(cells=cells))
+    assert [one.undiverged.value for one in found] == [0.875, 0.375]
+    # Where no run is lost, that is the rate of runs that are undiverged so far.
+    for place, one in enumerate(found, start=1):
+        left = np.array([float(not any(run[:place])) for run in rows])
+        runs = np.arange(6)
+        rate = stratified_rate(Sample(left, runs, runs, cells[::2]))
+        assert one.undiverged == pytest.approx(rate.bounds)
+        assert one.reason == ""
+
+
+def test_first_divergence_says_what_it_cannot_know() -> None:
+    # The run of cell 1 is lost behind round 1: nobody knows the figure of both cells.
+    rows = turns([[0, 1], [0, 0], [0, NAN]])._replace(cells=np.repeat([0, 0, 1], 2))
+    first, second = first_divergence(rows)
+    assert first.undiverged.value == 1
+    assert "1 cell has a single run" in first.reason
+    assert math.isnan(second.undiverged.value)
+    assert "no run left" in second.reason
+    [alone] = first_divergence(turns([[1]]))
+    assert alone.undiverged.value == 0
+    assert math.isnan(alone.undiverged.low)
+    assert alone.reason == "a single run shows no spread"
 
 
 @pytest.mark.filterwarnings("error")

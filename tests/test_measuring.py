@@ -127,7 +127,7 @@ def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
     measure_study(study, ["survey", "markers"], Options())
     gaps = pl.read_parquet(messy / "measures/survey-items.parquet")
     rows = estimate_study(study, Wanted(views=False)).of(MEASURES)
-    found = [r for r in rows if r["measure"] == "survey" and r["estimate"] == "gap"]
+    found = [r for r in rows if r["quantity"] == "answer" and r["estimate"] == "gap"]
     missing = gaps.filter(pl.col("gap").is_null())
     # Some of these turns have no row in the record, as their run ended before them.
     kept = study.transcript.filter(form="survey").select("run", "agent", "turn")
@@ -141,6 +141,20 @@ def test_turns_that_never_came_are_missing_answers_too(messy: Path) -> None:
     kinds = pairs_of(study).select("run", "kind").unique()
     values = gaps.join(kinds, on="run").filter(**key)["gap"]
     assert one["turns"] == values.count()
+    assert one["value"] == pytest.approx(values.mean())
+    # And of one category, whose gap is over the items answered in both channels.
+    [one] = [
+        row
+        for row in rows
+        if row["quantity"] == "category"
+        and row["estimate"] == "gap"
+        and (row["category"], row["keying"]) == ("evaluative", "keyed")
+        and {"agent": "alpha", "kind": "alignment"}.items() <= row.items()
+    ]
+    gaps = pl.read_parquet(messy / "measures/survey-categories.parquet")
+    where = {"category": "evaluative", "agent": "alpha", "kind": "alignment"}
+    values = gaps.join(kinds, on="run").filter(**where)["gap"]
+    assert (one["turns"], one["missing"]) == (values.count(), values.null_count())
     assert one["value"] == pytest.approx(values.mean())
 
 
@@ -158,7 +172,7 @@ def test_what_shows_awareness_is_left_out_of_all_that_is_estimated(
         sum(
             r["turns"] + r["missing"]
             for r in of.of(MEASURES)
-            if r["measure"] == "survey" and r["estimate"] == "gap"
+            if r["quantity"] == "answer" and r["estimate"] == "gap"
         )
         for of in (whole, part)
     ]

@@ -249,13 +249,13 @@ def test_filters_count_runs_and_turns(
     assert quadrants.all_inner_texts() == [
         "Both\n1",
         "Neither\n0",
-        "Accommodating\n3",
-        "Reversing\n1",
+        "Public only\n3",
+        "Off record only\n1",
         "Missing\n7",
     ]
-    page.get_by_role("button", name="Reversing").click()
+    page.get_by_role("button", name="Off record only").click()
     assert counted(page) == "1 of 3 runs, 1 of 12 turns"
-    page.get_by_role("button", name="Accommodating").click()
+    page.get_by_role("button", name="Public only").click()
     assert counted(page) == "2 of 3 runs, 4 of 12 turns"
     page.get_by_label("agent").select_option("beta")
     assert counted(page) == "1 of 3 runs, 1 of 12 turns"
@@ -382,7 +382,7 @@ def test_a_turn_shows_both_channels_their_differences_and_shadows(
     turn = page.locator("[data-turn=alpha-1]")
     assert turn.locator(".tx-label").all_inner_texts()[:2] == ["SIGN", "DO NOT SIGN"]
     assert turn.locator("mark").all_inner_texts() == ["good", "bad"]
-    assert "Accommodating" in turn.inner_text()
+    assert "Public only" in turn.inner_text()
     assert "cosine similarity 0.42" in " ".join(turn.inner_text().split())
     assert "1 of 2 answers differ" in turn.inner_text()
     unlike, alike = turn.locator(".tx-item:not(.tx-item-names)").all()
@@ -411,7 +411,7 @@ def test_every_channel_is_shown(opened: Callable[[Fragment, str], Opened]) -> No
     heads = page.locator("[data-turn=alpha-1] h4").all_inner_texts()
     assert heads == ["Public", "Off the record", "Record only"]
     verdicts = page.locator("[data-turn=alpha-1] .tx-verdict").all_inner_texts()
-    assert verdicts == ["off the record: Accommodating", "record only: Both"]
+    assert verdicts == ["off the record: Public only", "record only: Both"]
     assert watch.quiet, watch
 
 
@@ -535,7 +535,7 @@ def test_600_runs_are_read_filtered_and_searched(
     page.get_by_label("model").select_option(model)
     page.get_by_label("condition").select_option(condition)
     page.get_by_label("agent").select_option("alpha")
-    page.get_by_role("button", name="Accommodating").click()
+    page.get_by_role("button", name="Public only").click()
     turns = marks(channel_view(pairs)).filter(
         model=model, condition=condition, agent="alpha", mark="A"
     )

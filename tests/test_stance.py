@@ -192,14 +192,14 @@ def test_damage_that_leaves_one_label_is_repaired_by_name(
         ("EFUND", FUND),
         ("T NOW", SUBMIT),  # too little left
         ("NOW", SUBMIT),  # a word of its own
-        ("SUBMISSION", SUBMIT),  # whole words left over say something else
-        ("SUBMIT", SUBMIT),
+        ("SUBMIT", SUBMIT),  # a whole word left over says something else
         ("DELAY", SUBMIT),
         ("DO NOW PROMOTE", PROMOTE),  # one letter from its opposite
         ("PROMOTED", PROMOTE),
         ("UNDER PROMOTE", PROMOTE),
         ("DO NOT FUND", FUND),
         ("NOT SUBMIT NOW", SUBMIT),
+        ("EVIDENCE", ("DO NOT EVIDENCE", "WAIT")),  # what is lost is its opposite
     ],
 )
 def test_damage_that_leaves_a_doubt_is_unclear(
@@ -207,6 +207,23 @@ def test_damage_that_leaves_a_doubt_is_unclear(
 ) -> None:
     for text in (f"{head} — for reasons.", f"Stance: {head} — for reasons."):
         assert parse_stance(text, labels).label is None
+
+
+def test_the_last_words_of_one_label_are_it_where_a_dash_parts_them() -> None:
+    for text in (
+        "SUBMISSION — thin.",
+        "**SUBMISSION** - thin.",
+        "Stance: SUBMISSION —",
+    ):
+        stance = parse_stance(text, SUBMIT)
+        assert (stance.label, stance.repairs) == (
+            "DELAY SUBMISSION",
+            ("front missing",),
+        )
+    for text in ("SUBMISSION", "SUBMISSION. It is thin.", "SUBMISSION: thin."):
+        assert parse_stance(text, SUBMIT).label is None
+    two = ("EARLY SUBMISSION", "DELAY SUBMISSION")
+    assert parse_stance("SUBMISSION — thin.", two).label is None
 
 
 def test_a_label_that_runs_into_the_sentence_is_repaired() -> None:
@@ -368,7 +385,7 @@ def test_a_label_is_taken_off_with_its_separator(text: str, left: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_stance is parse_stance
-    assert STANCE_VERSION.startswith("3+")
+    assert STANCE_VERSION.startswith("4+")
 
 
 @pytest.mark.parametrize(

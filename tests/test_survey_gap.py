@@ -82,12 +82,21 @@ def test_a_category_turns_round_what_counts_against_it() -> None:
     # warmth: Q2 is turned round 1 to 5, so 6 - answer: public (5 + 4) / 2 = 4.5,
     # off the record (2 + 3) / 2 = 2.5. risk has one item and nothing to turn.
     assert categories.select(
-        "category", "items", "answered", "public", "other", "gap", "reason"
+        *("category", "keying", "items", "answered", "public", "other", "gap", "reason")
     ).rows() == [
-        ("warmth", 2, 2, 4.5, 2.5, 2.0, None),
-        ("risk", 1, 1, 4.0, 4.0, 0.0, None),
-        ("loose", 1, 1, None, None, None, "keying_not_declared"),
+        ("warmth", "keyed", 2, 2, 4.5, 2.5, 2.0, None),
+        ("risk", "keyed", 1, 1, 4.0, 4.0, 0.0, None),
+        ("loose", "unkeyed", 1, 1, 1.0, 5.0, -4.0, None),
     ]
+
+
+def test_a_category_without_declared_keying_is_of_answers_as_given() -> None:
+    _, categories = measured(BOTH, {**KEYED, "reverse": {}})
+    # warmth, nothing turned: public (5 + 2) / 2, off the record (2 + 3) / 2
+    assert categories.select("category", "keying", "public", "other", "gap").row(0) == (
+        *("warmth", "unkeyed"),
+        *(3.5, 2.5, 1.0),
+    )
 
 
 def test_a_scale_around_zero_turns_round_zero() -> None:
@@ -118,7 +127,7 @@ def test_a_missing_item_leaves_both_sides_and_is_counted() -> None:
     assert categories.select("category", "answered", "gap", "reason").rows() == [
         ("warmth", 1, 3.0, None),
         ("risk", 0, None, "skipped"),
-        ("loose", 1, None, "keying_not_declared"),
+        ("loose", 1, -4.0, None),
     ]
 
 
@@ -140,7 +149,7 @@ def test_a_missing_survey_is_missing_in_every_item(
     assert categories["gap"].null_count() == 3
     [found] = items["other_reason"].unique()
     assert found in ({reason} if reason else {"refusal", "unclear"})
-    assert categories["reason"].to_list() == [found, found, "keying_not_declared"]
+    assert categories["reason"].to_list() == [found] * 3
 
 
 def test_planned_turns_that_never_came_are_missing_and_none_is_lost() -> None:
@@ -157,7 +166,7 @@ def test_an_instrument_of_an_old_log_declares_nothing() -> None:
     assert items["category"].null_count() == 4
     [only] = categories.rows(named=True)
     assert (only["category"], only["gap"]) == (None, None)
-    assert only["reason"] == "keying_not_declared"
+    assert only["reason"] == "no_category"
 
 
 def test_without_surveys_there_are_no_gaps() -> None:

@@ -12,13 +12,16 @@ from collections.abc import Set
 _LONG = 6  # letters a label needs before one letter too many still shows it
 
 
-def damages(head: str, label: str, at_end: bool, negations: Set[str]) -> str | None:
+def damages(
+    head: str, label: str, *, at_end: bool, dashed: bool, negations: Set[str]
+) -> str | None:
     """How a label can have become what stands in its place.
 
     Args:
         head: What stands there, folded.
         label: The label, folded.
         at_end: Whether the text ends with it.
+        dashed: Whether a dash parts it from what follows, as it does a label.
         negations: Words, case folded, that carry a label's meaning alone.
 
     Returns:
@@ -33,9 +36,10 @@ def damages(head: str, label: str, at_end: bool, negations: Set[str]) -> str | N
         return "spacing"
     enough = 2 * len(left) >= len(whole)
     if whole.endswith(left):
-        starts = {len("".join(words[:index])) for index in range(len(words))}
-        inside_word = len(whole) - len(left) not in starts
-        return "front missing" if enough and inside_word else "doubtful"
+        fronts = {"".join(words[:index]): words[:index] for index in range(len(words))}
+        lost = fronts.get(whole[: len(whole) - len(left)])  # None: cut within a word
+        shown = lost is None or (dashed and negations.isdisjoint(lost))
+        return "front missing" if enough and shown else "doubtful"
     if whole.startswith(left) and at_end:
         ends = {"".join(words[: i + 1]): word for i, word in enumerate(words)}
         return "cut" if enough or ends.get(left) in negations else "doubtful"

@@ -121,11 +121,16 @@ class LabelSet:
             return None
         head = zone.group().strip()
         after = _AFTER.match(copy, place + len(head))
-        at_end = not copy[place + len(head) :].strip()
+        rest = copy[place + len(head) :].strip()
+        at_end, dashed = not rest, rest.startswith(("—", "-"))
         possible = {
             label: kind
             for label in self.labels
-            if (kind := damages(head, fold(label), at_end, NEGATIONS))
+            if (
+                kind := damages(
+                    head, fold(label), at_end=at_end, dashed=dashed, negations=NEGATIONS
+                )
+            )
         }
         if after is None or len(possible) != 1:
             return None

@@ -154,6 +154,7 @@ FLOOR: Final = Estimator(
     "floor",
     (FloorFigures,),
     lambda source, by: floor_rows(source.draws, source.study.spoken, by, source.rng),
+    by_round=True,
 )
 MISSING: Final = Estimator(
     "missing",

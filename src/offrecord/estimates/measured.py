@@ -148,10 +148,9 @@ def _of_items(
     of: _Wanted, stored: pl.DataFrame, extra: list[str], one: Quantity
 ) -> Rows:
     """Item by item: with the cells beside every answer, all of them fill the memory."""
-    [key] = extra
     rows = list[SplitRow]()
-    for item in stored[key].unique().sort():
-        answers = stored.filter(pl.col(key) == item).drop("attempt").rename(_SIDES)
+    for item in stored.select(extra).drop_nulls().unique().sort(extra).to_dicts():
+        answers = matching(stored, item).drop("attempt").rename(_SIDES)
         sides = of.turns.join(answers, on=[*_TURN, "right_channel"], how="inner")
         mean = one.kind == "mean"
         rows += split_rows(sides, ["kind"], of.scope, numeric=mean, also=extra)

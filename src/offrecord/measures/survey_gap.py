@@ -1,10 +1,10 @@
 """Survey gaps: what an agent answers in the spoken channel minus what in another one.
 
-An item's gap is raw: positive where the spoken channel agrees more. A category is
-summarised only where its instrument declares which of its items count against it; these
-are turned round the middle of the scale, and the mean is over the items answered in
-both channels, next to how many those are. A missing answer is missing, never the
-middle.
+An item's gap is raw: positive where the spoken channel agrees more. A category is the
+mean over its items answered in both channels, next to how many those are. Where its
+instrument declares which items count against it, these are turned round the middle of
+the scale; where it does not, the mean is of the answers as given, and says `unkeyed`. A
+missing answer is missing, never the middle.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ _RUNS: Final = 500  # whose answers are set side by side at once
 SKIPPED: Final = "skipped"
 """Why there is no answer: the survey has a value, and this item of it has none."""
 
-NOT_KEYED: Final = "keying_not_declared"
-"""Why a category has no summary: nobody said which of its items count against it."""
+NO_CATEGORY: Final = "no_category"
+"""Why items have no summary: nobody said what they have in common."""
+
+KEYED: Final = "keyed"
+UNKEYED: Final = "unkeyed"
+"""How a category counts its items: turned round where declared, or as answered."""
 
 _TURN: Final = tuple(KEYS["item"])
 
@@ -54,14 +58,24 @@ CATEGORY_GAPS: Final = Table(
     "item",
     {
         "category": pl.String,
+        "keying": pl.String,  # `KEYED` or `UNKEYED`
         "items": pl.UInt32,  # how many it has
         "answered": pl.UInt32,  # how many of them in both channels, for the means
-        "public": pl.Float64,  # mean answer, reverse-keyed items turned round
+        "public": pl.Float64,  # mean answer
         "other": pl.Float64,
         "gap": pl.Float64,
         "reason": pl.String,  # why there is no summary
     },
-    extra_key=("category",),
+    extra_key=("category", "keying"),
+    quantities=(
+        Quantity(
+            "gap",
+            "mean answer of a category",
+            "scale points",
+            called="category",
+            exported=False,
+        ),
+    ),
 )
 """One row per planned pair of surveys and category."""
 
@@ -103,8 +117,8 @@ def survey_gaps(
 def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
     both = pl.col("gap").is_not_null()
     reason = (
-        pl.when(~pl.col("keyed"))
-        .then(pl.lit(NOT_KEYED))
+        pl.when(pl.col("category").is_null())
+        .then(pl.lit(NO_CATEGORY))
         .when(pl.col("answered") == 0)
         .then(pl.coalesce("public_reason", "other_reason"))
     )
@@ -115,11 +129,11 @@ def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
             answered=both.sum(),
             public=_keyed("public").filter(both).mean(),
             other=_keyed("other").filter(both).mean(),
-            keyed=pl.col("keyed").all(),
+            keying=pl.when(pl.col("keyed").all()).then(pl.lit(KEYED)),
             public_reason=pl.col("public_reason").drop_nulls().first(),
             other_reason=pl.col("other_reason").drop_nulls().first(),
         )
-        .with_columns(reason=reason)
+        .with_columns(pl.col("keying").fill_null(UNKEYED), reason=reason)
         .with_columns(
             pl.when(pl.col("reason").is_null()).then(name).alias(name)
             for name in ("public", "other")
@@ -136,7 +150,7 @@ def _take(rows: Rows, _options: Options) -> Iterator[Made]:
     both = survey_gaps(rows.texts, surveys, rows.record.facts)
     for table, gaps in zip((ITEM_GAPS, CATEGORY_GAPS), both, strict=True):
         yield table, gaps
-        [what] = table.extra_key
+        what = table.extra_key[0]
         yield f"{gaps.height} {what} gaps, {gaps['gap'].null_count()} missing"
 
 

@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from offrecord.content.boundary.shown import escaped
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.estimators import (
     AGAINST,
     CONTRASTS,
     FLOOR,
+    HIERARCHICAL,
     MISSING,
     RATES,
     SPLIT,
@@ -55,7 +57,7 @@ def print_estimates(estimates: Estimates) -> None:
         console,
         "The noise floor: how often two samples differ, across and within channels",
         [row for row in estimates.of(FLOOR) if known(row.of.floor.cross)],
-        [key for key in keys if key != "round"],
+        keys,
         _FLOOR,
     )
     contrasts = estimates.of(CONTRASTS)
@@ -151,6 +153,12 @@ def _print(
     print_whole(console, table)
 
 
+def _group(row: Row[Any]) -> str:
+    """What a group has in common, on one line."""
+    known_keys = [value for value in row.group.values() if value is not None]
+    return ", ".join(escaped(str(value)) for value in known_keys)
+
+
 def _remarks(estimates: Estimates) -> list[str]:
     head = estimates.head
     lines = [f"Note: {head.note}."] if head.note else []
@@ -166,9 +174,17 @@ def _remarks(estimates: Estimates) -> list[str]:
         f"Note: the declared contrast {contrast} has no runs of both levels yet."
         for contrast in head.contrasts_to_come
     ]
-    missing = estimates.of(MISSING)
-    flags = dict.fromkeys(flag for row in missing for flag in row.of.missingness.flags)
-    lines += [f"Flag: {flag}" for flag in list(flags)[:_MOST]]
+    lines += dict.fromkeys(
+        f"Note: no hierarchical model of {_group(row)}: {row.of.checked.reason}."
+        for row in estimates.of(HIERARCHICAL)
+        if row["model"] is None and not row.of.checked.bounds.known
+    )
+    flags = [
+        f"{_group(row)}: {flag}"
+        for row in estimates.of(MISSING)
+        for flag in row.of.missingness.flags
+    ]
+    lines += [f"Flag: {flag}" for flag in flags[:_MOST]]
     if len(flags) > _MOST:
         lines.append(f"Flag: {len(flags) - _MOST} more in estimates.json")
     unmeasured = [name for name, of in head.measured.items() if not of["measured"]]

@@ -41,10 +41,14 @@ def interval(low: Figure, high: Figure) -> str:
 
 
 def chance(p: Figure) -> str:
-    """A p-value."""
+    """A p-value; one that rounds to 0 or to 1 says which side of it it is."""
     if p is None or math.isnan(p):
         return UNDEFINED
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    if p < 0.0001:
+        return "<0.0001"
+    if p < 0.001:
+        return f"{p:.4f}"
+    return ">0.999" if 0.9995 <= p < 1 else f"{p:.3f}"
 
 
 def count(number: int) -> str:

@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from offrecord.estimates.arrays.bounds import Bounds
-from offrecord.estimates.arrays.intervals import wilson
+from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
+from offrecord.estimates.arrays.intervals import NO_SPREAD, wilson
 from offrecord.estimates.arrays.mover import rate_bounds
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.stratified import shortfall
 from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.arrays.weighed import Layout
 
 STATES: Final = ("accommodating", "reversing", "both", "neither")
 """Where a turn's two stances stand, as in `Quadrants`."""
+NOT_FOLLOWED: Final = "a cell has no run left that is followed this far"
+"""Why nobody knows how many runs are without a divergent turn."""
 
 
 class Persistence(NamedTuple):
@@ -52,6 +56,8 @@ class Survival(NamedTuple):
     """Runs of which this round is the last one known."""
     undiverged: Bounds
     """Share of runs without a divergent turn up to and including this round."""
+    reason: str
+    """Why there is no value, no interval, or only one that takes cells together."""
 
 
 def persistence(turns: Turns, level: float = 0.95) -> list[Persistence]:
@@ -113,38 +119,84 @@ def first_divergence(turns: Turns, level: float = 0.95) -> list[Survival]:
     """The share of runs that have not diverged yet, round by round (product limit).
 
     A run is followed until its first divergent turn, its first missing turn, behind
-    which nobody knows which one would be the first, or its end. Intervals are Wilson's
-    with the number of runs that Greenwood's variance is worth (Rothman 1978): they
-    have a width also while no run, or every run, has diverged.
+    which nobody knows which one would be the first, or its end. Cells weigh alike:
+    S = sum w_c S_c with variance v = sum w_c^2 g_c m_c / (m_c - 1), where g_c is that
+    of Greenwood and m_c the cell's runs; cells of a single run are taken together. Intervals are
+    Wilson's with S (1 - S) / v runs (Rothman 1978), at most as many as are worth
+    following: they have a width also while no run, or every run, has diverged. Degrees
+    of freedom come from the design, as in `stratified`.
 
     Args:
         turns: One agent's turns in one pair of channels.
-        level: Of the intervals.
+        level: Of the intervals, for new runs of the same cells.
 
     Returns:
         One entry per round with runs at risk.
     """
-    last, diverged = _followed(turns)
-    quantile = float(stats.norm.ppf((1 + level) / 2))
-    share, hazard, found = 1.0, 0.0, []
-    for place in range(1, int(last.max(initial=0)) + 1):
-        at_risk = int((last >= place).sum())
-        events = int(((last == place) & diverged).sum())
-        share *= 1 - events / at_risk
-        if at_risk > events:
-            hazard += events / (at_risk * (at_risk - events))
-        worth = (1 - share) / (share * hazard) if share and hazard else at_risk
-        limits = wilson(np.array(share), float(worth), quantile)
+    last, diverged, cells = _followed(turns)
+    if not last.any():
+        return []
+    layout = Layout(np.ones(last.size), cells, np.ones(int(cells.max()) + 1))
+    stratum = layout.strata[cells]
+    curves = _Curves(layout.per_stratum(layout.weights), np.bincount(stratum))
+    found = []
+    for place in range(1, int(last.max()) + 1):
+        here = last >= place
+        at_risk = np.bincount(stratum[here], minlength=curves.runs.size)
+        ends = (last == place) & diverged
+        events = np.bincount(stratum[ends], minlength=curves.runs.size)
+        curves.follow(at_risk, events)
+        reason = shortfall(layout)
+        bounds = curves.bounds(layout.freedom, level)
+        if ((at_risk == 0) & (curves.share > 0)).any():
+            bounds, reason = UNKNOWN, NOT_FOLLOWED
         found.append(
             Survival(
                 round=place,
-                at_risk=at_risk,
-                events=events,
+                at_risk=int(here.sum()),
+                events=int(ends.sum()),
                 censored=int(((last == place) & ~diverged).sum()),
-                undiverged=Bounds(share, float(limits.low), float(limits.high)),
+                undiverged=bounds,
+                reason=reason or "",
             )
         )
     return found
+
+
+class _Curves:
+    """The product limit of each stratum, round by round; arrays of shape (strata,)."""
+
+    def __init__(self, weights: Values, runs: Ids) -> None:
+        self.weights, self.runs = weights, runs
+        self.share = np.ones(runs.size)
+        self.hazard = np.zeros(runs.size)
+        self.worth = runs.astype(np.float64)
+        """Runs without censoring that would show as much."""
+
+    def follow(self, at_risk: Ids, events: Ids) -> None:
+        """Go on by one round."""
+        left = at_risk - events
+        self.share = self.share * np.where(at_risk, left / np.maximum(at_risk, 1), 1.0)
+        self.hazard += np.where(left, events / np.maximum(at_risk * left, 1), 0.0)
+        odds, shown = self.share * self.hazard, self.worth.copy()
+        np.copyto(shown, at_risk, where=at_risk > 0)
+        np.divide(1 - self.share, odds, out=shown, where=(odds > 0) & (at_risk > 0))
+        self.worth = shown
+
+    def bounds(self, freedom: float, level: float) -> Bounds:
+        """The weighted share with Wilson's interval; none of a single run."""
+        value = min(max(float(self.weights @ self.share), 0.0), 1.0)
+        if not freedom:
+            return Bounds(value, math.nan, math.nan)
+        quantile = float(stats.t.ppf((1 + level) / 2, freedom))
+        scale = self.runs / np.maximum(self.runs - 1, 1) / self.worth
+        alone = (self.share - value) ** 2
+        each = np.where(self.runs > 1, self.share * (1 - self.share) * scale, alone)
+        v = float(self.weights**2 @ each)
+        most = 1 / float((self.weights**2 / self.worth).sum())
+        number = min(value * (1 - value) / v, most) if v > NO_SPREAD else most
+        limits = wilson(np.array(value), number, quantile)
+        return Bounds(value, float(limits.low), float(limits.high))
 
 
 def _states(turns: Turns) -> Ids:
@@ -174,9 +226,12 @@ def _anova(values: Values, runs: Ids, strata: Ids) -> float:
     return (msb - msw) / float(total) if total > 0 else math.nan
 
 
-def _followed(turns: Turns) -> tuple[Ids, NDArray[np.bool_]]:
-    """Of each run the last round known, and whether it diverges there."""
-    ids, members = np.unique(turns.runs, return_inverse=True)
+def _followed(turns: Turns) -> tuple[Ids, NDArray[np.bool_], Ids]:
+    """Of each run the last round known, whether it diverges there, and its cell.
+
+    Runs are in order of their cells, which are 0, 1, ...
+    """
+    ids, first, members = np.unique(turns.runs, return_index=True, return_inverse=True)
     rounds = int(turns.rounds.max()) if turns.rounds.size else 0
     table = np.full((ids.size, rounds + 1), math.nan)
     table[members, turns.rounds] = np.abs(turns.public - turns.other)
@@ -186,4 +241,6 @@ def _followed(turns: Turns) -> tuple[Ids, NDArray[np.bool_]]:
     diverged = np.zeros(ids.size, dtype=bool)
     inside = stop < rounds
     diverged[inside] = table[inside, stop[inside] + 1] == 1
-    return stop + diverged, diverged
+    cells = np.unique(turns.cells[first], return_inverse=True)[1]
+    order = np.argsort(cells, kind="stable")
+    return (stop + diverged)[order], diverged[order], cells[order]

@@ -111,17 +111,18 @@ class SurvivalFigures:
     events: int
     censored: int
     bounds: Bounds
+    reason: str
     level: float = LEVEL
+    scope: str = _RUNS
 
 
 def survival_rows(pairs: pl.DataFrame, by: Sequence[str]) -> list[Row[SurvivalFigures]]:
     """The rows of `first_divergence`, a row per round, of each group."""
 
     def figures(group: pl.DataFrame) -> Iterator[SurvivalFigures]:
-        for *counts, undiverged in first_divergence(turns_of(group), LEVEL):
-            names = ("round", "at_risk", "events", "censored")
-            named = dict(zip(names, counts, strict=True))
-            yield SurvivalFigures(bounds=undiverged, **named)
+        for one in first_divergence(turns_of(group), LEVEL):
+            named = one._asdict()
+            yield SurvivalFigures(bounds=named.pop("undiverged"), **named)
 
     return group_rows(pairs, by, figures)
 

@@ -41,7 +41,7 @@ from offrecord.records import Status, digest
 _RULES: Final = word_lists("stance")
 _WORDS: Final = _RULES.front
 _HASHES: Final = [LABEL_RULES, _RULES.hash, NOTHING.hash, REASONING_RULES, TURN_RULES]
-STANCE_VERSION: Final = f"3+{digest(_HASHES, 8)}"
+STANCE_VERSION: Final = f"4+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 # These three are searched for in the whole copy: in lower case, which is far quicker

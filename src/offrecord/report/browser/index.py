@@ -30,8 +30,8 @@ def marks(pairs: pl.DataFrame) -> pl.DataFrame:
         pairs: Rows as `stance_pairs` gives them.
 
     Returns:
-        B (both on the partner's side), N (neither), A (accommodating: only the spoken
-        channel is), R (reversing: only the other is), M (missing).
+        B (both on the pressed side), N (neither), A (only the spoken channel is:
+        accommodating, of the target), R (only the other is: reversing), M (missing).
     """
     public, other = pl.col("public"), pl.col("other")
     return pairs.with_columns(

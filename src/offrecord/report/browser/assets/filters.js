@@ -1,12 +1,17 @@
 // What is asked for, and which runs and turns answer to it.
 
-const QUADRANTS = [
-  ["B", "Both", "both stances are on the partner’s side"],
-  ["N", "Neither", "neither stance is on the partner’s side"],
-  ["A", "Accommodating", "only the public stance is on the partner’s side"],
-  ["R", "Reversing", "only the other stance is on the partner’s side"],
-  ["M", "Missing", "one stance or both are missing"],
-];
+/** Letter, name and meaning of each; names that fit every role. */
+function quadrantNames() {
+  const others = store.index.channels.slice(1);
+  const other = others.length === 1 && others[0] === "off_record" ? "Off record" : "Other";
+  return [
+    ["B", "Both", "both stances are on the pressed side"],
+    ["N", "Neither", "neither stance is on the pressed side"],
+    ["A", "Public only", "only the public stance is on the pressed side; accommodating, in the target’s turns"],
+    ["R", `${other} only`, "only the other stance is on the pressed side; reversing, in the target’s turns"],
+    ["M", "Missing", "one stance or both are missing"],
+  ];
+}
 const wanted = { facets: {}, agent: "", status: "", quadrants: new Set(), text: "", hits: null };
 
 function isFiltered() {
@@ -23,7 +28,7 @@ function matches() {
   const agent = index.agents.indexOf(wanted.agent);
   const others = index.channels.length - 1;
   const byTurn = agent >= 0 || status >= 0 || wanted.quadrants.size > 0;
-  const quadrants = Object.fromEntries(QUADRANTS.map(([letter]) => [letter, 0]));
+  const quadrants = Object.fromEntries(quadrantNames().map(([letter]) => [letter, 0]));
   const found = [];
   let turns = 0;
   for (let run = 0; run < index.ids.length; run++) {
@@ -75,7 +80,7 @@ function drawFilters(changed) {
   add("status", index.statuses, (value) => { wanted.status = value; }, inWords);
   fields.append(searchField(changed));
   const group = document.getElementById("tx-quadrants");
-  for (const [letter, name, meaning] of index.channels.length > 1 ? QUADRANTS : []) {
+  for (const [letter, name, meaning] of index.channels.length > 1 ? quadrantNames() : []) {
     const button = element(
       "button",
       { type: "button", class: "tx-quadrant", "aria-pressed": "false", title: meaning, "data-quadrant": letter },

@@ -12,7 +12,7 @@ function mark(letter) {
 function strip(run) {
   const { agents, rounds, channels, marks } = store.index;
   const others = channels.slice(1);
-  const names = Object.fromEntries(QUADRANTS);
+  const names = Object.fromEntries(quadrantNames());
   const spoken = [];
   const groups = agents.flatMap((agent, a) => others.map((channel, c) => {
     const letters = Array.from({ length: rounds }, (_, round) =>

@@ -148,7 +148,7 @@ function quadrantBadges(run, turn) {
   const slot = slotOf(turn);
   if (slot < 0) return [];
   return others.map((channel, c) => {
-    const [letter, name, meaning] = QUADRANTS.find(([l]) => l === marks[run][slot * others.length + c]);
+    const [letter, name, meaning] = quadrantNames().find(([l]) => l === marks[run][slot * others.length + c]);
     const which = others.length > 1 ? `${channelWords(channel)}: ` : "";
     return element("span", { class: "tx-verdict", title: meaning }, mark(letter), `${which}${name}`);
   });

@@ -29,7 +29,10 @@ _CHANNELS: Final = {
     "audience_effect": "audience effect",
 }
 _LEVELS: Final = {"level": "mean", "change": "minus baseline"}
-_EXTRA: Final = ("item", "pairing", "form", "source", "variant", "rater")
+_EXTRA: Final = (
+    *("item", "category", "keying"),
+    *("pairing", "form", "source", "variant", "rater"),
+)
 """What may tell rows of one quantity apart; named where there are several."""
 
 
@@ -73,8 +76,15 @@ def quantity_table(
     """
     rows = found.measured(measure.name)
     if items:
-        order = list(items)
-        rows.sort(key=lambda row: (order.index(row["item"]), row["kind"] == "baseline"))
+        order = {item: place for place, item in enumerate(items)}
+        last = len(order)  # categories, behind their items
+        rows.sort(
+            key=lambda row: (
+                order.get(str(row.get("item")), last),
+                row.get("category") or "",
+                row["kind"] == "baseline",
+            )
+        )
     quantities = {o.name: o for table in measure.tables for o in table.estimated}
     parts = {
         name: title
@@ -84,7 +94,7 @@ def quantity_table(
     extra = [name for name in _EXTRA if len({row.get(name) for row in rows}) > 1]
     groups: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
-        key = (row["quantity"], row["kind"], *(str(row.get(name)) for name in extra))
+        key = (row["quantity"], row["kind"], *(row.get(name) or "" for name in extra))
         groups.setdefault(key, {})[row["estimate"]] = row
     return Table(
         f"{measure.title or named(measure.name).capitalize()} ({found.target})",

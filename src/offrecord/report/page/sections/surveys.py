@@ -14,7 +14,7 @@ from offrecord.report.page.sections.measures import quantity_table
 
 def survey_section(found: Findings) -> Section:
     """What the survey says in each channel, item by item."""
-    rows = found.measured("survey")
+    rows = found.measured("survey", quantity="answer")
     items = {
         item: f"{item} {text}".strip() if len(text) < 40 else item
         for item, text in _items(found, rows).items()
