@@ -244,7 +244,7 @@ def test_first_divergence_is_the_product_limit_of_statsmodels() -> None:
 def test_first_divergence_weighs_cells_alike_and_is_for_new_runs_of_them() -> None:
     # Cell 0: 1 of 4 runs diverges at once, 2 at round 2; cell 1: 1 of 2 at round 2.
     # Round 1: (3/4 + 1) / 2, where 5 of 6 runs are left; round 2: (1/4 + 1/2) / 2.
-    rows = [[1.0, 0], [0, 1], [0, 1], [0, 0], [0, 1], [0, 0]]
+    rows: list[list[float]] = [[1, 0], [0, 1], [0, 1], [0, 0], [0, 1], [0, 0]]
     cells = np.repeat([0, 0, 0, 0, 1, 1], 2)
     found = first_divergence(turns(rows)._replace(cells=cells))
     assert [one.undiverged.value for one in found] == [0.875, 0.375]

@@ -121,10 +121,10 @@ def first_divergence(turns: Turns, level: float = 0.95) -> list[Survival]:
     A run is followed until its first divergent turn, its first missing turn, behind
     which nobody knows which one would be the first, or its end. Cells weigh alike:
     S = sum w_c S_c with variance v = sum w_c^2 g_c m_c / (m_c - 1), where g_c is that
-    of Greenwood and m_c the cell's runs; cells of a single run are taken together. Intervals are
-    Wilson's with S (1 - S) / v runs (Rothman 1978), at most as many as are worth
-    following: they have a width also while no run, or every run, has diverged. Degrees
-    of freedom come from the design, as in `stratified`.
+    of Greenwood and m_c the cell's runs; cells of a single run are taken together.
+    Intervals are Wilson's with S (1 - S) / v runs (Rothman 1978), at most as many as
+    are worth following: they have a width also while no run, or every run, has
+    diverged. Degrees of freedom come from the design, as in `stratified`.
 
     Args:
         turns: One agent's turns in one pair of channels.
