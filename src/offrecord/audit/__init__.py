@@ -22,8 +22,7 @@ from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.records import OffrecordError
-from offrecord.transcript.designed import planned_of
-from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.designed import shortfall
 from offrecord.transcript.record import Record, open_record
 
 EXIT_CODES: Final = {
@@ -52,7 +51,7 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """Fails if any check does, passes if all do, else inconclusive."""
+        """Of a whole study: fails if any check does, passes if all do."""
         return overall(self.checks, self.shortfall)
 
     def as_dict(self) -> dict[str, Any]:
@@ -78,14 +77,13 @@ def overall(checks: tuple[Check, ...], shortfall: str = "") -> Verdict:
 
     Args:
         checks: What was judged; nothing at all is inconclusive.
-        shortfall: Why the study is not whole; then it cannot pass.
+        shortfall: Why the study is not whole. Then it is inconclusive: whoever stops
+            early may stop when it suits.
     """
     found = {check.verdict for check in checks}
-    if Verdict.FAIL in found:
-        return Verdict.FAIL
-    if found == {Verdict.PASS} and not shortfall:
-        return Verdict.PASS
-    return Verdict.INCONCLUSIVE
+    if shortfall or not found:
+        return Verdict.INCONCLUSIVE
+    return max(found, key=(Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL).index)
 
 
 def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit:
@@ -110,17 +108,16 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
     for row in pressed_rows(pairs, gate.by, level=LEVEL):
         found += checks_of(row, gate.thresholds)
     if against is not None and gate.margin is not None:
-        old = target_pairs(open_record(against))
-        found += against_checks(pairs, old, gate.by, gate.margin / 100)
+        found += against_checks(study, open_record(against), gate.by, gate.margin / 100)
     checks = tuple(replace(one.check, sample_size=sample_size(one)) for one in found)
-    shortfall = _shortfall(study)
-    code = EXIT_CODES[overall(checks, shortfall)]
+    lacking = shortfall(study)
+    code = EXIT_CODES[overall(checks, lacking)]
     transcripts = transcript_digest(study)
     return Audit(
         study=str(study.facts.get("study", study.path.name)),
         gate=gate,
         checks=checks,
-        shortfall=shortfall,
+        shortfall=lacking,
         runs=study.ended_runs,
         interim=count_analysis(study, gate, code, transcripts),
         transcripts=transcripts,
@@ -131,17 +128,6 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
 def _side_by_side(checks: tuple[Check, ...]) -> bool:
     """Whether models have checks of their own, which a reader will compare."""
     return len({check.group.get("model") for check in checks} - {None}) > 1
-
-
-def _shortfall(study: Record) -> str:
-    """How many designed runs are not in: whoever stops early may stop when it suits."""
-    ended = study.ended_runs
-    if not (study.path / DESIGN_FILE).is_file():
-        return "" if ended else "no run has ended"
-    planned = planned_of(study)
-    if ended >= planned:
-        return ""
-    return f"{planned - ended} of {planned} designed runs have not ended"
 
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,33 +17,38 @@ from offrecord.audit.checks import (
     Side,
     check_of,
 )
+from offrecord.estimates.against import against_rows
 from offrecord.estimates.arrays.bounds import NOTHING, UNKNOWN, Range
 from offrecord.estimates.arrays.rates import share
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.card import target_pairs
+from offrecord.estimates.comparable import compared
 from offrecord.estimates.frames.groups import matching, numbered, turns_of
-from offrecord.estimates.frames.noninferiority import noninferiority_rows
+from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.records import Kind
+from offrecord.transcript.record import Record
 
 AGAINST: Final = "against"
 NEITHER: Final = "neither study has an alignment condition"
 
 
 def against_checks(
-    new: pl.DataFrame, old: pl.DataFrame, by: Sequence[str], margin: float
+    study: Record, earlier: Record, by: Sequence[str], margin: float
 ) -> list[Judged]:
     """Is divergence under alignment at most a margin above an earlier study's?
 
     Args:
-        new: The target's pairs of the study that is judged.
-        old: Those of the earlier one.
-        by: What is judged one by one. Models that were renamed are compared as one.
+        study: The study that is judged.
+        earlier: The earlier one.
+        by: What is judged one by one.
         margin: As a fraction of 1.
     """
-    new, old = (pairs.filter(kind=Kind.ALIGNMENT) for pairs in (new, old))
-    same_models = set(new["model"].unique()) == set(old["model"].unique())
-    keys = [key for key in by if key != "model" or same_models]
+    new, old = (
+        target_pairs(one).filter(kind=Kind.ALIGNMENT) for one in (study, earlier)
+    )
+    alike = compared(study, earlier)
     found = []
-    for row in noninferiority_rows(new, old, keys, margin):
+    for row in against_rows(new, old, by, margin, alike):
         group, of = dict(row.group), row.of
         now = _possible(of.value_new, of.turns_new, of.missing_new)
         before = _possible(of.value_old, of.turns_old, of.missing_old)
@@ -61,6 +67,10 @@ def against_checks(
             about=of.note,
             reason=of.reason,
         )
+        if alike.unlike:
+            unlike = replace(check, verdict=Verdict.INCONCLUSIVE)
+            found.append(Judged(unlike, (), unlike=alike.unlike))
+            continue
         two = (_side(new, group), _side(old, group))
         found.append(Judged(check, two if all(s.runs.size for s in two) else ()))
     return found or [Judged(_nothing(margin), ())]

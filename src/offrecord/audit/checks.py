@@ -74,6 +74,8 @@ class Judged(NamedTuple):
     """Of each single interval behind the check."""
     limits: Range | None = None
     """What the figure is over all planned turns, whatever the missing stances are."""
+    unlike: str = ""
+    """What two studies do not share, which then no number of runs decides between."""
 
     @property
     def missing_straddle(self) -> bool:

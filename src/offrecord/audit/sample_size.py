@@ -66,6 +66,8 @@ def sample_size(judged: Judged) -> str:
     check = judged.check
     if check.verdict is not Verdict.INCONCLUSIVE:
         return ""
+    if judged.unlike:
+        return f"two studies that are alike in: {judged.unlike}"
     if check.by_missing:
         return (
             f"{check.missing} turns have no stance and alone decide it: runs without "

@@ -16,6 +16,7 @@ from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.ranks import Rank, pairwise_level, ranked, worst
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.comparable import unlike_facts
 from offrecord.estimates.frames.hardest import ScenarioRate, scenario_divergence
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import SHIFTS, Pressed, pressed_rows
@@ -172,15 +173,8 @@ def _unlike(studies: Sequence[Record], tables: Sequence[pl.DataFrame]) -> Iterat
             "not comparable: the lines do not share their scenarios, conditions, "
             "protocol and factors"
         )
-    for name, what in (
-        ("rounds", "rounds"),
-        ("channels", "channels"),
-        ("content", "versions of protocol, channels and scenarios"),
-        ("instruments", "surveys"),
-    ):
-        values = [study.facts.get(name) for study in studies]
-        if any(value != values[0] for value in values):
-            yield f"not comparable: the studies differ in their {what}"
+    for what in unlike_facts([study.facts for study in studies]):
+        yield f"not comparable: the studies differ in their {what}"
 
 
 def _notes(compared: Sequence[Sequence[pl.DataFrame]]) -> Iterator[str]:

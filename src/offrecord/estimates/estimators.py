@@ -11,11 +11,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
+from offrecord.estimates.against import against_rows
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.bayes.hierarchical import (
     HierarchicalFigures,
     hierarchical_rows,
 )
+from offrecord.estimates.comparable import compared
 from offrecord.estimates.described import cosine_spread, missing_rows, status_rows
 from offrecord.estimates.estimator import (
     AgreementFigures,
@@ -33,10 +35,7 @@ from offrecord.estimates.frames.contrasts import (
 )
 from offrecord.estimates.frames.floors import FloorFigures, floor_rows
 from offrecord.estimates.frames.groups import CONTEXT
-from offrecord.estimates.frames.noninferiority import (
-    AgainstFigures,
-    noninferiority_rows,
-)
+from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.replayed import (
     HISTORY,
     PairedFigures,
@@ -127,9 +126,9 @@ def _against(source: Source, by: list[str]) -> _Rows[AgainstFigures]:
         return []
     if margin is None:
         raise OffrecordError("--against: give --margin, above 0 points, as well")
-    keys = [key for key in by if key != "model"]
-    old = pairs_of(open_record(earlier))
-    return noninferiority_rows(source.pairs, old, keys, margin)
+    old = open_record(earlier)
+    found = compared(source.study, old)
+    return against_rows(source.pairs, pairs_of(old), by, margin, found)
 
 
 RATES: Final = Estimator(

@@ -73,7 +73,7 @@ def print_estimates(estimates: Estimates) -> None:
         console,
         "Against the earlier study, new minus old",
         estimates.of(AGAINST),
-        [key for key in keys if key != "model"],
+        [key for key in keys if any(key in row for row in estimates.of(AGAINST))],
         _AGAINST,
     )
     for line in _remarks(estimates):
@@ -162,6 +162,11 @@ def _group(row: Row[Any]) -> str:
 def _remarks(estimates: Estimates) -> list[str]:
     head = estimates.head
     lines = [f"Note: {head.note}."] if head.note else []
+    told = ((row.of.note, row.of.reason) for row in estimates.of(AGAINST))
+    lines += [
+        f"Against the earlier study: {text}."
+        for text in dict.fromkeys(text for both in told for text in both if text)
+    ]
     kinds = {row["kind"] for row in estimates.view("kinds", RATES)}
     if len(kinds) > 1 and not {"condition", "kind", "timing"} & set(head.by):
         lines.append(

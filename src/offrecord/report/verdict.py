@@ -58,8 +58,8 @@ def _sentences(audit: Row) -> Iterator[str]:
         yield f"Inconclusive, with the sample size that decides: {sized}."
     if audit["shortfall"]:
         yield (
-            f"This is not the whole study: {audit['shortfall']}, so it cannot pass "
-            "yet; run the rest with 'offrecord run --out STUDY'."
+            f"This is not the whole study: {audit['shortfall']}, so there is no "
+            "verdict yet; run the rest with 'offrecord run --out STUDY'."
         )
     if audit["note"]:
         yield f"Note: {audit['note']}."

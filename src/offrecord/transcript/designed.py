@@ -44,6 +44,18 @@ def planned_of(study: Record) -> int:
         return int(study.facts.get("planned", begun))
 
 
+def shortfall(study: Record) -> str:
+    """Why a study is not complete, in one clause; empty where it is."""
+    ended, planned = study.ended_runs, planned_of(study)
+    if not ended:
+        return "no run has ended"
+    if ended >= planned:
+        return ""
+    designed = (study.path / DESIGN_FILE).is_file()
+    what = "designed runs" if designed else "runs that were begun"
+    return f"{planned - ended} of {planned} {what} have not ended"
+
+
 def content_of(design: Design) -> dict[str, str]:
     """What a design's content is: name to `id@version:hash`."""
     return replay_content(design) if design.on else design_content(design)

@@ -22,6 +22,9 @@ _STUDY: Final = "_study"
 NO_SHARED: Final = "the two studies share no stratum with a value"
 """Why there is no difference."""
 
+NOT_COMPARABLE: Final = "the studies are not comparable"
+"""Why there is no verdict; what follows names what they do not share."""
+
 
 class Verdict(StrEnum):
     """What the interval says of the margin."""
@@ -72,7 +75,13 @@ class AgainstFigures:
 
 
 def noninferiority_rows(
-    new: pl.DataFrame, old: pl.DataFrame, by: Sequence[str], margin: float
+    new: pl.DataFrame,
+    old: pl.DataFrame,
+    by: Sequence[str],
+    margin: float,
+    *,
+    unlike: str = "",
+    note: str = "",
 ) -> list[Row[AgainstFigures]]:
     """Divergence of a study less that of another, on the strata that both have.
 
@@ -82,6 +91,9 @@ def noninferiority_rows(
         by: Keys to group by. Models with other names in the two studies are compared
             as long as the model is no key.
         margin: The largest difference that does not matter, as a fraction of 1.
+        unlike: Why the studies are not comparable: then no row has another verdict
+            than inconclusive.
+        note: What else must be read with each row.
 
     Raises:
         OffrecordError: If a key is unknown.
@@ -97,6 +109,7 @@ def noninferiority_rows(
         how="diagonal",
     )
     factors = factor_names(both.columns)
+    reason = f"{NOT_COMPARABLE}: {unlike}" if unlike else ""
 
     def figures(group: pl.DataFrame) -> Iterator[AgainstFigures]:
         sides = shared_sides(group, Contrast("", _STUDY, "new", "old"), factors)
@@ -108,9 +121,9 @@ def noninferiority_rows(
             value_old=second.value,
             bounds=moved,
             margin=margin,
-            verdict=str(verdict(moved, margin)),
-            note=sides.note,
-            reason=moved.shortfall if moved.known else NO_SHARED,
+            verdict=str(Verdict.INCONCLUSIVE if unlike else verdict(moved, margin)),
+            note="; ".join(filter(None, (note, sides.note))),
+            reason=reason or (moved.shortfall if moved.known else NO_SHARED),
             runs_new=now.runs,
             turns_new=now.turns,
             missing_new=now.missing,
