@@ -19,7 +19,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 SLOW: Final = frozenset(
     f"test_{name}"
     for name in (
-        *("attacks", "audit", "batches", "cache", "card", "cli", "contrasts"),
+        *("ask", "attacks", "audit", "batches", "cache", "card", "cli", "contrasts"),
         *("costs", "coverage", "declared", "docs", "entailment", "estimating"),
         *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
         *("interruption", "llamacpp", "llmagora", "measuring", "population"),

@@ -12,8 +12,8 @@ import pytest
 
 from offrecord.measures.parsed import pairs_of, write_parsed
 from offrecord.protocol.cases import Case
-from offrecord.protocol.design import Design
 from offrecord.protocol.history import History
+from offrecord.protocol.merge import new_design
 from offrecord.protocol.replay import replay_requests
 from offrecord.protocol.script import cast_of, script_of
 from offrecord.transcript.llmagora import import_llmagora
@@ -92,7 +92,8 @@ def test_a_changed_source_is_refused(source: Path, tmp_path: Path) -> None:
 def test_published_runs_are_asked_as_they_were(tmp_path: Path) -> None:
     study = tmp_path / "published"
     write_parsed(study, import_llmagora(PUBLISHED, "published"))
-    design = Design(on=str(study), models=("m",), shadows=0)
+    fields = {"on": str(study), "models": ("m",), "shadows": 0}
+    design = new_design({}, fields)
     checked = 0
     for stored in replayed_runs(design):
         receipts = list(published_requests(study, stored.run))

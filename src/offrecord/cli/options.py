@@ -59,6 +59,12 @@ def design_options(command: Command) -> Command:
             "--shadows", type=int, help="Further samples per utterance (default 1)."
         ),
         click.option(
+            "--elicit",
+            help="ROLE,ROLE: whose other outputs are asked for; the rest only speaks "
+            "(default all).",
+        ),
+        click.option("--forms", help="utterance, or utterance,survey (default)."),
+        click.option(
             "--seed",
             type=int,
             help="Seed for item order and for simulated and local models (default 0).",
@@ -86,8 +92,12 @@ def given_fields(options: dict[str, Any]) -> dict[str, Any]:
     if "factors" in given:
         pairs = (_pair("--factor", text) for text in given["factors"])
         given["factors"] = {name: tuple(levels.split(",")) for name, levels in pairs}
-    if "channels" in given:
-        given["channels"] = tuple(part.strip() for part in given["channels"].split(","))
+    for name in ("channels", "elicit", "forms"):
+        if name in given:
+            given[name] = tuple(part.strip() for part in given[name].split(","))
+    ask = {name: given.pop(name) for name in ("elicit", "forms") if name in given}
+    if ask:
+        given["ask"] = ask
     if "on" in given:
         given["on"] = str(given["on"].resolve())
     return given

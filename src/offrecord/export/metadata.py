@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -11,6 +12,7 @@ from offrecord.protocol.dataset import METADATA_KEY
 from offrecord.records import (
     FRAME_KEY,
     STAMP_KEY,
+    Asked,
     Cell,
     Form,
     Frame,
@@ -92,6 +94,7 @@ def sample_metadata(attempt: Attempt) -> dict[str, Any]:
             "keying": keying,
             "rounds": rounds,
             "shadows": facts.get("shadows", 0),
+            "ask": asdict(Asked(**facts.get("ask", {}))),
             "seed": facts.get("seed", 0),
             "structured": facts.get("structured", False),
             "channels": channels,

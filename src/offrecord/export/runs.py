@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from offrecord.records import Form, Role
+from offrecord.records import Asked, Form, Role
 from offrecord.transcript.planned import INTERRUPTED, plan_of
 
 Row = Mapping[str, Any]
@@ -56,9 +56,11 @@ class Attempt(NamedTuple):
         An interrupted attempt left nothing, so all of its pairs are missing.
         """
         rounds, channels = plan_of(self.facts)
+        elicited = Asked(**self.facts.get("ask", {})).of(Role.TARGET)
+        compared = channels if elicited else channels[:1]
         first = self.first
         asked = self.instrument(self.survey) if self.survey else NO_INSTRUMENT
-        silent = [name for name in channels[1:] if self._has_no_audience(name)]
+        silent = [name for name in compared[1:] if self._has_no_audience(name)]
         target = (who for who, role in self.seats.items() if role == Role.TARGET)
         return {
             "run": first["run"],
@@ -71,7 +73,7 @@ class Attempt(NamedTuple):
             "labels": list(first["labels"] or ()),
             "pressed_side": first["pressed_side"] or "",
             "channels": channels,
-            "compared": [channels[0], *(silent or channels[1:])[:1]],
+            "compared": [channels[0], *(silent or compared[1:])[:1]],
             "items": asked["items"],
             "scale": [asked["low"], asked["high"]],
             "outputs": [_output(row) for row in self.rows] if self.ended else [],

@@ -203,7 +203,7 @@ class Measure:
         """A hash of all that its tables hang on beside the texts."""
         given = {name: _mark(getattr(options, name)) for name in self.options}
         more = self.identity(options, facts) if self.identity else ""
-        planned = [facts.get(name) for name in ("rounds", "channels", "shadows")]
+        planned = [facts.get(name) for name in ("rounds", "channels", "shadows", "ask")]
         return digest([self.version, given, more, planned])
 
 

@@ -127,7 +127,7 @@ def _check_conditions(design: Design, scenarios: Sequence[Scenario]) -> None:
 def _check_agents(
     design: Design, channels: Sequence[Channel], scenario: Scenario
 ) -> None:
-    """Refuse an order, a role or an audience that names someone who is not there."""
+    """Refuse an order, a role, an audience or an `ask` of someone who is not there."""
     known = {agent.id for agent in scenario.agents}
     if design.order and set(design.order) != known:
         raise OffrecordError(
@@ -135,6 +135,11 @@ def _check_agents(
             f"'{scenario.id}' has {', '.join(sorted(known))}"
         )
     roles = {str(agent.role) for agent in scenario.agents}
+    if not roles & set(design.ask.elicit):
+        raise OffrecordError(
+            f"ask: scenario '{scenario.id}' has no {' or '.join(design.ask.elicit)} "
+            "to elicit"
+        )
     for role in set(design.roles) - roles:
         raise OffrecordError(f"roles: scenario '{scenario.id}' has no {role}")
     for channel in channels:

@@ -7,6 +7,7 @@ hashes of all content. Repeats are Inspect epochs, the model is the eval's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Final
@@ -39,7 +40,7 @@ def debate_dataset(design: Design) -> MemoryDataset:
                 asked := load(case.scenario),
                 name=case.id,
                 keying=_keying(asked.scenario.instrument),
-                content=asked.stamps(case),
+                content=asked.stamps(case, surveys=design.ask.surveys),
             )
             for case in cases(design)
         ],
@@ -73,6 +74,7 @@ def sample_of(
                 "leaning": scenario.leaning,
                 "rounds": design.rounds,
                 "shadows": design.shadows,
+                "ask": asdict(design.ask),
                 "seed": design.seed,
                 "structured": design.structured,
                 "channels": [channel.id for channel in asked.channels],

@@ -22,7 +22,18 @@ from offrecord.protocol.channel import Channel
 from offrecord.protocol.factors import item_order, label_order
 from offrecord.protocol.history import History, HistoryPolicy, Spoken
 from offrecord.protocol.prompts import Message, Protocol, TurnView
-from offrecord.records import Cell, Ended, Form, Frame, Stamp, Status, digest, schedule
+from offrecord.records import (
+    Asked,
+    Cell,
+    Ended,
+    Form,
+    Frame,
+    Stamp,
+    Status,
+    digest,
+    due,
+    schedule,
+)
 from offrecord.scenarios.model import Agent, Condition, Scenario
 
 _HEAD_START: Final = 16
@@ -97,6 +108,7 @@ class Script:
     """The spoken channel first."""
     rounds: int
     shadows: int
+    ask: Asked = field(default_factory=Asked)
     seed: int = 0
     structured: bool = False
     """Whether surveys are asked for under a schema."""
@@ -128,13 +140,8 @@ class Script:
 
     def outputs(self, turn: Turn, history: History) -> tuple[Request, list[Request]]:
         """The spoken request of a turn, and the others that go with it."""
-        wanted = [(c, Form.UTTERANCE, 0) for c in self.channels]
-        wanted += [(c, Form.SURVEY, 0) for c in self.channels]
-        wanted += [
-            (c, Form.UTTERANCE, draw)
-            for draw in range(1, self.shadows + 1)
-            for c in self.channels
-        ]
+        forms = self.ask.of(turn.agent.role)
+        wanted = due(self.channels, self.shadows, forms)
         view = TurnView(
             protocol=self.protocol,
             scenario=self.scenario,

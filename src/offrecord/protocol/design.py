@@ -18,7 +18,7 @@ from pydantic import (
 
 from offrecord.content.boundary.yaml import read_yaml
 from offrecord.content.document import first_fault
-from offrecord.records import SAMPLING, OffrecordError, Role
+from offrecord.records import SAMPLING, Asked, OffrecordError, Role
 
 SurveyFormat = Literal["free", "schema"]
 
@@ -60,6 +60,9 @@ class Design(BaseModel):
     shadows: int = Field(default=1, ge=0, le=1000, strict=True)
     """Further samples of every utterance, kept out of the history."""
     seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
+    ask: Asked = Asked()
+    """Who is asked what: `forms`, and `elicit`, the roles of whom; everything of all by
+    default. The spoken utterance is asked of every agent."""
     survey_format: SurveyFormat | None = None
     """Free-form JSON, or under a schema; by default a schema for embedded models."""
     on: str = ""

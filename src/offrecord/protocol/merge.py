@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from offrecord.protocol.cases import spelled_conditions
 from offrecord.protocol.design import Design, make_design
 from offrecord.protocol.factors import DEFAULTS
-from offrecord.records import OffrecordError
+from offrecord.records import Form, OffrecordError
 from offrecord.scenarios.load import builtin_ids
 
 _GROW: Final = ("models", "scenarios", "conditions", "contrasts")
@@ -21,6 +22,7 @@ FIXED: Final = (
     "spoken",
     "order",
     "shadows",
+    "ask",
     "seed",
     "survey_format",
     "options",
@@ -49,7 +51,9 @@ def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
         "spoken": design.spoken or design.channels[:1],
         "survey_format": "schema" if design.structured else "free",
     }
-    if not design.on:
+    if design.on:
+        fixed["ask"] = replace(design.ask, forms=(Form.UTTERANCE,))
+    else:
         fixed["scenarios"] = design.scenarios or tuple(builtin_ids())
     return _spelled(design.model_copy(update=fixed))
 

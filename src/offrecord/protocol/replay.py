@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import anyio
 
 from offrecord.protocol.debate import Ask, Debate, Output, Reply, Request, Script
-from offrecord.records import Ended, Form, Stamp
+from offrecord.records import Ended, Stamp
 
 HISTORY_FACTOR = "history"
 """The factor of a replay's cell: whose words the history holds."""
 
 
 def replay_requests(script: Script) -> Iterator[Request]:
-    """Every utterance of every turn whose history is there, in the turns' order.
+    """Every output of every turn whose history is there, in the turns' order.
 
     Args:
         script: Its given history is the stored debate. A run that stopped early is
@@ -29,9 +29,7 @@ def replay_requests(script: Script) -> Iterator[Request]:
         if len(before.said) < turn.number - 1:
             return
         spoken, others = script.outputs(turn, before)
-        for request in (spoken, *others):
-            if request.stamp.form is Form.UTTERANCE:
-                yield request
+        yield from (spoken, *others)
 
 
 async def hold_replay(script: Script, ask: Ask) -> Debate:

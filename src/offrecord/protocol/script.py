@@ -112,7 +112,7 @@ def script_of(
     """The script of one run of a case.
 
     Args:
-        design: Rounds, order, shadows, seed, and how surveys come.
+        design: Rounds, order, who is asked what, shadows, seed, and how surveys come.
         case: Which cell, without its models.
         material: What it is asked with.
         cast: The model of each agent.
@@ -127,6 +127,7 @@ def script_of(
         channels=material.channels,
         rounds=design.rounds,
         shadows=design.shadows,
+        ask=design.ask,
         seed=design.seed,
         structured=design.structured,
         intervention=case.intervention,

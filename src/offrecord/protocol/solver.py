@@ -24,7 +24,6 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, span
 
-from offrecord.protocol.channel import Channel
 from offrecord.protocol.circuit_breaker import CircuitBreaker
 from offrecord.protocol.dataset import case_of, given_of, repeat_of
 from offrecord.protocol.debate import (
@@ -205,12 +204,14 @@ def _last_words(messages: Sequence[ChatMessage]) -> ModelOutput:
     return ModelOutput.from_content(model="offrecord", content=text)
 
 
-def _compared(channels: Sequence[Channel]) -> list[str]:
+def _compared(script: Script) -> list[str]:
     """The spoken channel and the one a log's scores compare with it, if any.
 
     That is the first one to which no one listens, or else the second.
     """
-    spoken, *others = channels
+    spoken, *others = script.channels
+    if not script.ask.of(Role.TARGET):
+        return [spoken.id]
     silent = [channel for channel in others if not channel.audience]
     return [channel.id for channel in (spoken, *(silent or others)[:1])]
 
@@ -228,8 +229,10 @@ def _record(script: Script, debate: Debate) -> dict[str, Any]:
         "labels": list(script.scenario.labels),
         "pressed_side": script.scenario.pressed_side,
         "channels": [channel.id for channel in script.channels],
-        "compared": _compared(script.channels),
-        "items": [item.id for item in script.scenario.instrument.items],
+        "compared": _compared(script),
+        "items": [
+            item.id for item in script.scenario.instrument.items if script.ask.surveys
+        ],
         "scale": [script.scenario.instrument.low, script.scenario.instrument.high],
         "outputs": [
             {

@@ -9,9 +9,12 @@ slots, caches and the simulated population all know the same thing by the same k
 from __future__ import annotations
 
 from offrecord.records._cells import (
+    ASKED_FORMS,
     SAMPLING,
+    Asked,
     Cell,
     Seat,
+    due,
     schedule,
 )
 from offrecord.records._stamps import (
@@ -40,6 +43,7 @@ from offrecord.records._words import (
 )
 
 __all__ = [
+    "ASKED_FORMS",
     "CELL",
     "CELL_JSON",
     "ENGLISH",
@@ -47,6 +51,7 @@ __all__ = [
     "FRAME_KEY",
     "SAMPLING",
     "STAMP_KEY",
+    "Asked",
     "Cell",
     "Ended",
     "Form",
@@ -60,6 +65,7 @@ __all__ = [
     "Timing",
     "contrastable",
     "digest",
+    "due",
     "factor_names",
     "first_line",
     "schedule",

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
-from offrecord.records._words import CELL, CELL_JSON, ENGLISH, Kind, Timing, digest
+from offrecord.records._words import (
+    CELL,
+    CELL_JSON,
+    ENGLISH,
+    Form,
+    Kind,
+    Role,
+    Timing,
+    digest,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +148,69 @@ def schedule(order: Sequence[str], rounds: int) -> list[Seat]:
     """
     speaking = itertools.product(range(1, rounds + 1), order)
     return [Seat(n, round_, who) for n, (round_, who) in enumerate(speaking, 1)]
+
+
+ASKED_FORMS: Final = (Form.UTTERANCE, Form.SURVEY)
+"""The forms that can be asked for at a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who is asked what at a turn, beside the spoken utterance of every agent.
+
+    Raises:
+        ValueError: If utterances are not among the forms, or no role is elicited.
+    """
+
+    __pydantic_config__: ClassVar[Mapping[str, str]] = {"extra": "forbid"}
+
+    forms: tuple[Form, ...] = ASKED_FORMS
+    elicit: tuple[Role, ...] = tuple(Role)
+    """Whose other outputs are asked for."""
+
+    def __post_init__(self) -> None:
+        """Put forms and roles into their usual order."""
+        if Form.UTTERANCE not in self.forms or set(self.forms) - set(ASKED_FORMS):
+            raise ValueError("forms are utterance, or utterance and survey")
+        if not self.elicit:
+            raise ValueError("elicit names no role")
+        for name, order in (("forms", Form), ("elicit", Role)):
+            given = getattr(self, name)
+            object.__setattr__(self, name, tuple(one for one in order if one in given))
+
+    def __str__(self) -> str:
+        return f"{','.join(self.forms)} of {','.join(self.elicit)}"
+
+    @property
+    def surveys(self) -> bool:
+        """Whether surveys are asked for."""
+        return Form.SURVEY in self.forms
+
+    def of(self, role: str) -> tuple[Form, ...]:
+        """The forms that an agent of a role is asked for in every channel."""
+        return self.forms if role in self.elicit else ()
+
+
+Channel = TypeVar("Channel")
+
+
+def due(
+    channels: Sequence[Channel], shadows: int, forms: Sequence[Form]
+) -> Iterator[tuple[Channel, Form, int]]:
+    """What is asked of one agent at a turn: channel, form and draw of each output.
+
+    Nothing else counts outputs. The spoken one is the first.
+
+    Args:
+        channels: The spoken one first.
+        shadows: Further samples of every utterance.
+        forms: What the agent is asked for in every channel; without any it is asked
+            for the spoken utterance alone.
+    """
+    yield channels[0], Form.UTTERANCE, 0
+    for form in forms:
+        for channel in channels[form is Form.UTTERANCE :]:
+            yield channel, form, 0
+    for draw in range(1, shadows + 1 if Form.UTTERANCE in forms else 1):
+        for channel in channels:
+            yield channel, Form.UTTERANCE, draw

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, Role, due
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
 from offrecord.transcript.folder import (
     existing_design,
@@ -64,6 +65,9 @@ def design_over(
     asking, _ = split_options(options)
     fields = _fields(file) if file else {}
     flags = with_full_paths(flags, Path.cwd())
+    if "ask" in flags:  # a flag sets one field of it
+        before = fields.get("ask") or (asdict(old.ask) if old else {})
+        flags = {**flags, "ask": {**before, **flags["ask"]}}
     if asking:
         flags = {**flags, "options": asking}
     if old is not None:
@@ -151,7 +155,10 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
     return found
 
 
-def calls_per_run(design: Design, agents: int = 2) -> int:
-    """How many requests one whole run makes; a replay has no surveys."""
-    outputs = 1 + design.shadows + (not design.on)
-    return design.rounds * agents * len(design.channels) * outputs
+def calls_per_run(
+    design: Design, seats: Sequence[Role] = (Role.TARGET, Role.PARTNER)
+) -> int:
+    """How many requests one whole run makes."""
+    forms = map(design.ask.of, seats)
+    outputs = (list(due(design.channels, design.shadows, each)) for each in forms)
+    return design.rounds * sum(map(len, outputs))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from offrecord.content.document import first_fault
-from offrecord.records import Role
+from offrecord.records import Asked, Role
 
 FORMAT: Final = 1
 """The format of a study's files; it changes when an older study cannot be read."""
@@ -59,6 +59,7 @@ class _Facts(_Read):
     protocol: str = ""
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 1
     shadows: Annotated[int, Field(ge=0, le=1000)] = 0
+    ask: Asked = Asked()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     structured: bool = False
     logs: _Count = 0

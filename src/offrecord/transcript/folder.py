@@ -134,7 +134,8 @@ def design_content(design: Design) -> dict[str, str]:
     load = cache(partial(material_of, design))
     content: dict[str, str] = {}
     for case in cases(design):
-        content.update(load(case.scenario).stamps(case))
+        asked = load(case.scenario)
+        content.update(asked.stamps(case, surveys=design.ask.surveys))
     return content
 
 

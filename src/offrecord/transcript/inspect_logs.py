@@ -41,7 +41,10 @@ from offrecord.transcript.usage import Bills
 
 TASK: Final = "offrecord/debate"
 
-_ASKED: Final = ("rounds", "shadows", "seed", "structured", "channels", "spoken")
+_ASKED: Final = (
+    *("rounds", "shadows", "ask", "seed"),
+    *("structured", "channels", "spoken"),
+)
 
 
 @dataclass(slots=True)

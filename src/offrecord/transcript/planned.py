@@ -7,19 +7,22 @@ agents, rounds or channels a study has.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
 
 from offrecord.protocol.factors import DEFAULTS
 from offrecord.records import (
+    ASKED_FORMS,
     CELL,
     FACTOR,
+    Asked,
     Ended,
     Form,
     OffrecordError,
     Status,
+    due,
     schedule,
 )
 from offrecord.transcript.ended import first_ended
@@ -37,8 +40,6 @@ NOT_RECORDED: Final = "not_recorded"
 _EMPTY: Final = "empty"
 """What stands for the role of a seat in which no one was seen."""
 
-_FORMS: Final = (Form.UTTERANCE, Form.SURVEY)
-
 
 def planned(
     transcript: pl.DataFrame, facts: Mapping[str, Any], form: Form
@@ -48,7 +49,8 @@ def planned(
     Args:
         transcript: Rows in `TRANSCRIPT_SCHEMA`: which runs there are.
         facts: The content of study.json: `rounds`, `channels` (the spoken one first),
-            `seats`, and `shadows` where there are any.
+            `seats`, `shadows` where there are any, and `ask` where the design says who
+            is asked what.
         form: Utterances or surveys; a form of which there is no row was not planned.
 
     Returns:
@@ -62,12 +64,16 @@ def planned(
     largest = said.select(pl.col("draw").max().fill_null(0)).item()
     shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
     runs = transcript.select("run", "scenario").unique("run", maintain_order=True)
-    due = _due(transcript, facts, rounds).filter(not said.is_empty())
+    turns = _turns(transcript, facts, rounds).filter(not said.is_empty())
+    asked = _asked(turns["role"], channels, max(shadows, largest), facts)
     return (
-        runs.join(due, on="scenario", maintain_order="left_right", nulls_equal=True)
-        .join(_column("channel", channels), how="cross")
-        .join(_column("draw", range(max(shadows, largest) + 1)), how="cross")
-        .with_columns(form=pl.lit(str(form)))
+        runs.join(turns, on="scenario", maintain_order="left_right", nulls_equal=True)
+        .join(
+            asked.filter(form=str(form)),
+            on="role",
+            nulls_equal=True,
+            maintain_order="left_right",
+        )
         .select(*PLANNED_KEY, "draw")
     )
 
@@ -186,7 +192,23 @@ def why_absent() -> pl.Expr:
     )
 
 
-def _due(
+def _asked(
+    roles: pl.Series, channels: Sequence[str], shadows: int, facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """What an agent of each role is asked for at a turn, channel by channel."""
+    stated = Asked(**facts["ask"]) if "ask" in facts else None
+    rows = [
+        (role, *output)
+        for role in roles.unique(maintain_order=True)
+        for output in due(channels, shadows, stated.of(role) if stated else ASKED_FORMS)
+    ]
+    rows.sort(key=lambda row: (channels.index(row[1]), row[3]))
+    names = ("role", "channel", "form", "draw")
+    schema = {name: TRANSCRIPT_SCHEMA[name] for name in names}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _turns(
     transcript: pl.DataFrame, facts: Mapping[str, Any], rounds: int
 ) -> pl.DataFrame:
     """Every turn of a whole run of each scenario, in order.
@@ -195,7 +217,7 @@ def _due(
     who is there; a seat in which no one was seen stays empty.
     """
     stated: Mapping[str, Mapping[str, str]] = facts.get("seats", {})
-    said = transcript.filter(pl.col("form").is_in(_FORMS))
+    said = transcript.filter(pl.col("form").is_in(ASKED_FORMS))
     rows = list[tuple[object, ...]]()
     for (scenario,), own in said.partition_by("scenario", as_dict=True).items():
         seats = stated.get(scenario) or _seen(own)
@@ -219,8 +241,3 @@ def _seen(said: pl.DataFrame) -> dict[str, str | None]:
         place: (agent, role) for place, agent, role in seen.iter_rows()
     }
     return dict(seats.get(n, (f"seat {n + 1}", _EMPTY)) for n in range(agents))
-
-
-def _column(name: str, values: Iterable[object]) -> pl.DataFrame:
-    """Values as a table of one column, in the transcript's type for it."""
-    return pl.DataFrame({name: list(values)}, schema={name: TRANSCRIPT_SCHEMA[name]})

@@ -104,7 +104,7 @@ def gap_score(record: Mapping[str, Any]) -> Score:
             one, two = first.get(item), second.get(item)
             if one is not None and two is not None:
                 gaps.append(abs(one - two))
-    planned = len(target_turns(record)) * len(record["items"])
+    planned = len(target_turns(record)) * len(record["items"]) if other else 0
     return _share(gaps, f"{spoken} and {other}", planned=planned)
 
 
@@ -143,6 +143,7 @@ def _stance_pairs(record: Mapping[str, Any]) -> list[tuple[str | None, str | Non
     return [
         (stances.get((turn, spoken)), stances.get((turn, other)))
         for turn in target_turns(record)
+        if other
     ]
 
 
@@ -173,7 +174,8 @@ def target_turns(record: Mapping[str, Any]) -> list[int]:
 def _share(values: list[bool] | list[int], between: str, *, planned: int) -> Score:
     missing = planned - len(values)
     if not values:
-        return _unscored(f"all {planned} pairs are missing")
+        why = f"all {planned} pairs are missing" if planned else "no pair was planned"
+        return _unscored(why)
     return Score(
         value=_mean(values),
         explanation=f"{between}: {len(values)} pairs, {missing} missing of {planned}",

@@ -17,7 +17,7 @@ from offrecord.records import Status, factor_names
 from offrecord.transcript.planned import plan_of, with_factors
 from offrecord.transcript.schema import ROW_KEY
 
-NO_PAIR: Final = "M"
+NO_PAIR: Final = "-"
 """The mark of a turn of which no pair was planned."""
 
 _SLOT: Final = ("run", "round", "agent")
@@ -36,7 +36,7 @@ def marks(pairs: pl.DataFrame) -> pl.DataFrame:
     public, other = pl.col("public"), pl.col("other")
     return pairs.with_columns(
         mark=pl.when(public.is_null() | other.is_null())
-        .then(pl.lit(NO_PAIR))
+        .then(pl.lit("M"))
         .when(public & other)
         .then(pl.lit("B"))
         .when(public)

@@ -10,6 +10,7 @@ function quadrantNames() {
     ["A", "Public only", "only the public stance is on the pressed side; accommodating, in the target’s turns"],
     ["R", `${other} only`, "only the other stance is on the pressed side; reversing, in the target’s turns"],
     ["M", "Missing", "one stance or both are missing"],
+    ["-", "Not asked", "the agent was not asked in both channels"],
   ];
 }
 const wanted = { facets: {}, agent: "", status: "", quadrants: new Set(), text: "", hits: null };
@@ -80,7 +81,9 @@ function drawFilters(changed) {
   add("status", index.statuses, (value) => { wanted.status = value; }, inWords);
   fields.append(searchField(changed));
   const group = document.getElementById("tx-quadrants");
+  const unasked = index.marks.some((marks) => marks.includes("-"));
   for (const [letter, name, meaning] of index.channels.length > 1 ? quadrantNames() : []) {
+    if (letter === "-" && !unasked) continue;
     const button = element(
       "button",
       { type: "button", class: "tx-quadrant", "aria-pressed": "false", title: meaning, "data-quadrant": letter },

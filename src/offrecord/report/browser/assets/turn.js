@@ -142,13 +142,19 @@ function surveyBlock(turn, view) {
       : grid);
 }
 
-function quadrantBadges(run, turn) {
+/** The mark of a turn in one of the other channels; none of a turn out of the schedule. */
+function markOf(run, turn, channel) {
   const { channels, marks } = store.index;
-  const others = channels.slice(1);
   const slot = slotOf(turn);
-  if (slot < 0) return [];
-  return others.map((channel, c) => {
-    const [letter, name, meaning] = quadrantNames().find(([l]) => l === marks[run][slot * others.length + c]);
+  return slot < 0 ? undefined : marks[run][slot * (channels.length - 1) + channels.indexOf(channel) - 1];
+}
+
+function quadrantBadges(run, turn) {
+  const others = store.index.channels.slice(1);
+  return others.flatMap((channel) => {
+    const found = quadrantNames().find(([l]) => l === markOf(run, turn, channel));
+    if (!found || found[0] === "-") return [];
+    const [letter, name, meaning] = found;
     const which = others.length > 1 ? `${channelWords(channel)}: ` : "";
     return element("span", { class: "tx-verdict", title: meaning }, mark(letter), `${which}${name}`);
   });
@@ -159,7 +165,8 @@ function turnView(run, turn, view, absent) {
   const { channels } = store.index;
   const spoken = turn.outputs.filter((output) => output.form !== "survey");
   const present = spoken.map((output) => output.channel);
-  const shown = [...new Set([...channels, ...present])];
+  const asked = channels.filter((channel, i) => !i || markOf(run, turn, channel) !== "-");
+  const shown = [...new Set([...asked, ...present])];
   const of = (channel) => spoken.filter((output) => output.channel === channel);
   const body = (channel) => of(channel).slice(0, 1).map(bodyOf).join("");
   const marks = shown.slice(1).map((channel) =>
