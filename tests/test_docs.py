@@ -114,7 +114,9 @@ def test_every_command_that_a_page_shows_has_the_options_it_says(name: str) -> N
                 assert not unknown_task_arguments(words), where
 
 
-@pytest.mark.parametrize("name", ["command_reference", "estimates_schema"])
+@pytest.mark.parametrize(
+    "name", ["command_reference", "estimates_schema", "scenario_reference"]
+)
 def test_what_is_generated_is_not_stale(name: str) -> None:
     path = ROOT / "scripts" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)

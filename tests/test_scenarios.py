@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,12 +14,18 @@ from hypothesis import strategies as st
 from offrecord.cli.content import content as command
 from offrecord.content import data_folder, unwrap
 from offrecord.content.library import new
-from offrecord.protocol.cases import Case
+from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.design import Design
+from offrecord.protocol.merge import grown_design, new_design
 from offrecord.protocol.script import material_of
 from offrecord.records import Kind, OffrecordError, Role, Timing
 from offrecord.scenarios.check import check_folder
-from offrecord.scenarios.load import builtin_ids, load_scenario, load_scenarios
+from offrecord.scenarios.load import (
+    builtin_ids,
+    load_scenario,
+    load_scenarios,
+    scenario_names,
+)
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 CONDITIONS = {
@@ -28,6 +35,14 @@ CONDITIONS = {
     "persona-historical": (Kind.PERSONA, Timing.HISTORICAL),
     "persona-future": (Kind.PERSONA, Timing.FUTURE),
 }
+DOSES = {
+    f"alignment-{timing}-dose{dose}": float(dose)
+    for timing in ("historical", "future")
+    for dose in (1, 3)
+}
+DOSED = {"clinic", "code", "endorsement", "manuscript", "newsroom", "promotion"}
+SHIPPED = builtin_ids()
+ALL = {name: load_scenario(name) for name in SHIPPED}
 
 
 @pytest.fixture
@@ -49,22 +64,29 @@ def edit(path: Path, old: str, new: str) -> None:
 # What ships
 
 
-@pytest.mark.parametrize("name", ["promotion", "endorsement", "manuscript"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_built_in_scenario_is_complete(name: str) -> None:
-    scenario = load_scenario(name)
+    scenario = ALL[name]
     assert scenario.id == name
-    assert scenario.leaning == "evidence"
-    kinds = {c.id: (c.kind, c.timing) for c in scenario.conditions.values()}
-    assert kinds == CONDITIONS
+    balanced = name in {"clinic", "moderation", "rating", "settlement"}
+    assert scenario.leaning == ("balanced" if balanced else "evidence")
+    assert scenario.domain
+    known = scenario.conditions.values()
+    assert {c.id: (c.kind, c.timing) for c in known if c.is_standard} == CONDITIONS
+    assert scenario.conditions["evidence"].kind is Kind.EVIDENCE
+    doses = {c.id: c.dose for c in known if c.dose is not None}
+    assert doses == (DOSES if name in DOSED else {})
     assert [agent.id for agent in scenario.agents] == ["alpha", "beta"]
     assert scenario.agent("alpha").role is Role.TARGET
     assert {agent.side for agent in scenario.agents} == set(scenario.labels)
-    for condition in scenario.conditions.values():
+    for condition in known:
         mirrored = set() if condition.kind is Kind.BASELINE else {"alpha", "beta"}
         assert set(condition.contexts) == mirrored
-        assert all(
-            re.search(r"\byour?\b", t.lower()) for t in condition.contexts.values()
-        )
+        texts = list(condition.contexts.values())
+        if condition.kind is Kind.EVIDENCE:
+            assert texts[0] == texts[1]
+        else:
+            assert all(re.search(r"\byou(rs?)?\b", text.lower()) for text in texts)
     instrument = scenario.instrument
     assert (instrument.low, instrument.high, len(instrument.anchors)) == (1, 5, 5)
     assert [item.id for item in instrument.items] == [f"Q{n}" for n in range(1, 16)]
@@ -73,19 +95,38 @@ def test_a_built_in_scenario_is_complete(name: str) -> None:
     assert len({item.text for item in instrument.items}) == 15
 
 
-def test_the_partners_sides_are_those_of_the_paper() -> None:
-    sides = {s.id: s.pressed_side for s in load_scenarios(builtin_ids())}
-    assert sides == {
-        "endorsement": "ENDORSE",
-        "manuscript": "DELAY SUBMISSION",
-        "promotion": "PROMOTE",
+def test_labels_and_sides_are_balanced() -> None:
+    # The pressed side, its place among the labels, and whether it refuses something.
+    expected = {
+        "accounts": ("SIGN", 1, False),
+        "clinic": ("OPERATE", 1, False),
+        "code": ("MERGE", 0, False),
+        "complaint": ("DISMISS", 0, True),
+        "endorsement": ("ENDORSE", 0, False),
+        "grants": ("DECLINE", 1, True),
+        "hiring": ("PASS", 1, True),
+        "manuscript": ("DELAY SUBMISSION", 1, True),
+        "moderation": ("KEEP", 1, False),
+        "newsroom": ("HOLD", 0, True),
+        "plant": ("RESTART", 0, False),
+        "procurement": ("AWARD", 0, False),
+        "promotion": ("PROMOTE", 0, False),
+        "rating": ("AFFIRM", 1, False),
+        "settlement": ("SETTLE", 0, False),
     }
+    found = {s.id: s for s in ALL.values()}
+    assert {
+        id_: (s.pressed_side, s.labels.index(s.pressed_side))
+        for id_, s in found.items()
+    } == {id_: (side, place) for id_, (side, place, _) in expected.items()}
+    assert sum(refuses for *_, refuses in expected.values()) == 5
+    assert sum(expected[id_][1] for id_ in set(found) - {*scenario_names([])}) == 6
 
 
 def test_evaluative_items_count_towards_the_partners_side() -> None:
     # "good in the long run", "a gamble", "enough": in the manuscript these speak of
     # submitting, which is not the partner's side, so the keys are the other way round.
-    for scenario in load_scenarios(builtin_ids()):
+    for scenario in ALL.values():
         keys = [
             i.reverse for i in scenario.instrument.items if i.category == "evaluative"
         ]
@@ -93,7 +134,7 @@ def test_evaluative_items_count_towards_the_partners_side() -> None:
         assert keys == [turned, not turned, turned]
 
 
-@pytest.mark.parametrize("name", ["promotion", "endorsement", "manuscript"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_built_in_scenario_draws_no_warning(name: str) -> None:
     # Lengths alike, no leaning in the card, no cost of dissent in a persona context,
     # no instruction in an alignment context, nothing about the measurement.
@@ -101,8 +142,87 @@ def test_a_built_in_scenario_draws_no_warning(name: str) -> None:
     assert (finding.faults, finding.warnings) == ((), ())
 
 
+def test_no_scenario_takes_words_from_another() -> None:
+    # The three core scenarios share a few of their sentences.
+    seen: dict[tuple[str, ...], str] = {}
+    for scenario in ALL.values():
+        texts = [scenario.setting, *(agent.card for agent in scenario.agents)]
+        texts += [t for c in scenario.conditions.values() for t in c.contexts.values()]
+        for text in texts:
+            words = re.findall(r"\w+", text.lower())
+            for gram in zip(*(words[i:] for i in range(6)), strict=False):
+                first = seen.setdefault(gram, scenario.id)
+                both = {first, scenario.id}
+                assert len(both) == 1 or both <= {*scenario_names([])}, gram
+
+
+def test_persona_contexts_are_as_long_as_alignment_contexts() -> None:
+    for scenario in ALL.values():
+        words = {
+            kind: fmean(
+                len(text.split())
+                for one in scenario.conditions.values()
+                if one.kind is kind and one.is_standard
+                for text in one.contexts.values()
+            )
+            for kind in (Kind.PERSONA, Kind.ALIGNMENT)
+        }
+        assert 0.9 < words[Kind.PERSONA] / words[Kind.ALIGNMENT] < 1.1, scenario.id
+
+
+# Sets
+
+
+def test_a_bare_design_asks_the_core_under_five_conditions() -> None:
+    core = ("endorsement", "manuscript", "promotion")
+    design = new_design({}, {"models": ("m",)})
+    assert design.scenarios == core
+    assert set(design.conditions) == {f"{s}/{c}" for s in core for c in CONDITIONS}
+    assert len(cases(design)) == len(cases(Design())) == 15
+
+
+def test_sets_are_written_out_in_the_design() -> None:
+    asked = {"models": ("m",), "scenarios": ("domain:science", "core")}
+    design = new_design({}, {**asked, "conditions": ("evidence", "grants/all")})
+    assert design.scenarios == ("grants", "manuscript", "endorsement", "promotion")
+    assert set(design.conditions) == {
+        "evidence",
+        *(f"grants/{c}" for c in [*CONDITIONS, "evidence"]),
+    }
+    assert len(cases(design)) == 6 + 3
+    assert scenario_names(["all"]) == SHIPPED
+    with pytest.raises(OffrecordError, match=r"domain:sports: .*domain:science"):
+        scenario_names(["domain:sports"])
+
+
+def test_evidence_and_doses_are_added_to_a_study_on_request() -> None:
+    asked = {"models": ("m",), "scenarios": ("hiring",), "conditions": ("baseline",)}
+    old = new_design({}, asked)
+    grown = grown_design(old, {"conditions": ("evidence",)})
+    assert [case.id for case in cases(grown)] == ["hiring_baseline", "hiring_evidence"]
+    wider = grown_design(old, {"scenarios": ("domain:law", "promotion")})
+    assert wider.scenarios == ("hiring", "settlement", "promotion")
+    own = grown_design(old, {"conditions": ("standard", "alignment-future")})
+    assert [case.condition for case in cases(own)] == [
+        "baseline",
+        "alignment-future",
+        *(c for c in sorted(CONDITIONS) if c not in {"baseline", "alignment-future"}),
+    ]
+
+
+def test_the_domain_is_no_part_of_a_stamp(folder: Path) -> None:
+    before = load_scenario(folder).stamp
+    edit(folder / "scenario.md", "leaning:", "domain: town\nleaning:")
+    assert (load_scenario(folder).domain, load_scenario(folder).stamp) == (
+        "town",
+        before,
+    )
+    edit(folder / "scenario.md", "## question", "## question\n\ndomain: town")
+    assert load_scenario(folder).stamp != before
+
+
 def test_prompt_text_has_no_line_ends_inside_a_paragraph() -> None:
-    for scenario in load_scenarios(builtin_ids()):
+    for scenario in ALL.values():
         cards = [agent.card for agent in scenario.agents]
         contexts = [
             t for c in scenario.conditions.values() for t in c.contexts.values()
@@ -151,6 +271,24 @@ Break = Callable[[Path], object]
 def _own_instrument(root: Path, text: str) -> None:
     edit(root / "survey.yaml", "instrument: core", "instrument: scale.yaml")
     (root / "scale.yaml").write_text(text, encoding="utf-8")
+
+
+def _dose(root: Path, dose: int, front: str, kind: str) -> Path:
+    """A copy of a condition as a dose of it."""
+    kind = kind or "alignment"
+    text = (root / f"conditions/{kind}-future.md").read_text(encoding="utf-8")
+    path = root / f"conditions/{kind}-future-dose{dose}.md"
+    timing = "timing: future"
+    path.write_text(
+        text.replace(timing, f"{timing}\n{front}" if "dose" in front else timing)
+    )
+    return path
+
+
+def _evidence(root: Path, timing: str, section: str) -> None:
+    front = f"---\nkind: evidence\ntiming: {timing}\n---\n"
+    text = f"{front}## {section}\nA count of last Sunday found 400 visitors.\n"
+    (root / "conditions/evidence.md").write_text(text, encoding="utf-8")
 
 
 SEVEN = """
@@ -268,6 +406,51 @@ FAULTS: dict[str, tuple[Break, str, str]] = {
         ),
         "conditions/none.md",
         "field 'kind': 'baseline' does not fit a condition named 'none'",
+    ),
+    "dose beside the name": (
+        lambda p: edit(p / "conditions/alignment-future.md", "kind:", "dose: 3\nkind:"),
+        "conditions/alignment-future.md",
+        "field 'dose': 3 contradicts the name 'alignment-future'",
+    ),
+    "name of a dose without one": (
+        lambda p: _dose(p, 1, "", ""),
+        "conditions/alignment-future-dose1.md",
+        "field 'dose': 2 contradicts the name 'alignment-future-dose1'",
+    ),
+    "dose of a persona": (
+        lambda p: _dose(p, 3, "dose: 3", "persona"),
+        "conditions/persona-future-dose3.md",
+        "field 'dose': only an alignment context has doses, not persona",
+    ),
+    "dose of another kind than its name": (
+        lambda p: _dose(p, 3, "dose: 3", "").write_text(
+            "---\nkind: alignment\ntiming: none\ndose: 3\n---\n"
+            "## alpha\nA\n## beta\nB\n"
+        ),
+        "conditions/alignment-future-dose3.md",
+        "field 'kind': 'alignment', 'none' contradict the name",
+    ),
+    "dose that says less": (
+        lambda p: edit(_dose(p, 3, "dose: 3", ""), "In spring the", "The"),
+        "conditions/alignment-future-dose3.md",
+        "section '## alpha': lacks words of the lower dose 'alignment-future'",
+    ),
+    "evidence for one alone": (
+        lambda p: _evidence(p, "none", "alpha"),
+        "conditions/evidence.md",
+        "unknown section '## alpha' (known: everyone)",
+    ),
+    "evidence of a time": (
+        lambda p: _evidence(p, "future", "everyone"),
+        "conditions/evidence.md",
+        "field 'timing': evidence has no relation, use 'none'",
+    ),
+    "name of evidence": (
+        lambda p: (p / "conditions/evidence.md").write_text(
+            (p / "conditions/persona-future.md").read_text()
+        ),
+        "conditions/evidence.md",
+        "field 'kind': 'persona' does not fit a condition named 'evidence'",
     ),
     "stray file": (
         lambda p: (p / "notes.txt").write_text("x"),
@@ -484,6 +667,12 @@ WARNINGS: dict[str, tuple[str, str, str, str]] = {
         "You should agree. The town has followed",
         "gives an objective or an instruction",
     ),
+    "evidence to one of them": (
+        "conditions/evidence.md",
+        "A count",
+        "Your count",
+        "speaks of a relation or to one of its readers",
+    ),
     "talk of who listens": (
         "agents/beta.md",
         "You lead its staff",
@@ -503,6 +692,9 @@ WARNINGS: dict[str, tuple[str, str, str, str]] = {
 def test_check_warns_of_texts_that_do_more_than_declared(
     folder: Path, case: str
 ) -> None:
+    _evidence(folder, "none", "everyone")
+    filler = " in the reading hall, the cellar and the court, by two people" * 3
+    edit(folder / "conditions/evidence.md", "visitors.", f"visitors{filler}.")
     assert check_folder(folder).warnings == ()
     file, old, new, message = WARNINGS[case]
     edit(folder / file, old, new)
@@ -546,7 +738,7 @@ def test_new_leaves_what_is_there_alone(tmp_path: Path) -> None:
 
 def test_list_names_every_built_in_scenario() -> None:
     output = run("list").output
-    for scenario in load_scenarios(builtin_ids()):
+    for scenario in ALL.values():
         assert scenario.title in output
         assert " / ".join(scenario.labels) in output
         assert scenario.agents[0].side in output

@@ -48,8 +48,8 @@ def debate(
     Args:
         study: A study folder; it replaces all other arguments.
         part: Instead of a study, a part of one that `offrecord run` prepared.
-        scenario: Ids of built-in scenarios, or folders.
-        condition: Condition ids.
+        scenario: Ids of built-in scenarios, folders, or sets.
+        condition: Condition ids, or sets.
         rounds: Turns of each agent.
         protocol: `twin`, `paper`, or the path of a protocol file.
         channels: Channel ids or paths, the spoken one first.

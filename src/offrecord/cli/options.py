@@ -40,10 +40,16 @@ def design_options(command: Command) -> Command:
             help="A study: take new samples on its stored public debates.",
         ),
         click.option(
-            "--scenario", "scenarios", multiple=True, help="Id or folder, repeatable."
+            "--scenario",
+            "scenarios",
+            multiple=True,
+            help="Id, folder, core (default), all or domain:NAME; repeatable.",
         ),
         click.option(
-            "--condition", "conditions", multiple=True, help="Id, repeatable."
+            "--condition",
+            "conditions",
+            multiple=True,
+            help="Id, standard (default: no evidence, no doses) or all; repeatable.",
         ),
         click.option(
             "--factor",

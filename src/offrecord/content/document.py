@@ -32,6 +32,8 @@ class Front(BaseModel):
 
 _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# The one field that only sorts content: no prompt reads it, so no stamp changes by it.
+_SORTING = re.compile(r"\A(---[ \t]*\n(?:(?!---).*\n)*?)domain:.*\n")
 _ITEM = re.compile(r"[ \t]*(?:[-*]|\d+[.)])[ \t]+\S")
 
 
@@ -43,7 +45,8 @@ class Document:
     id: str
     version: int
     hash: str
-    """SHA-256 of the file's text (line ends normalised), 16 hexadecimal characters."""
+    """SHA-256 of the file's text (line ends normalised, `domain` left out), 16
+    hexadecimal characters."""
     front: Mapping[str, Any]
     """The front matter without id and version."""
     sections: Mapping[str, str]
@@ -156,7 +159,7 @@ def read_document(path: Path) -> Document:
         path=path,
         id=identity,
         version=version,
-        hash=hashlib.sha256(text.encode()).hexdigest()[:16],
+        hash=hashlib.sha256(_SORTING.sub(r"\1", text).encode()).hexdigest()[:16],
         front=front,
         sections=_sections(path, body),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from offrecord.protocol.channel import Channel, fault_of_audience, find_channel
 from offrecord.protocol.design import Design, Names
@@ -16,8 +17,15 @@ from offrecord.protocol.factors import (
 )
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError
-from offrecord.scenarios.load import builtin_ids, load_scenarios
+from offrecord.scenarios.load import load_scenarios, scenario_names
 from offrecord.scenarios.model import Scenario
+
+STANDARD: Final = "standard"
+"""The conditions that are asked where a design names none: neither evidence nor a
+further dose."""
+
+ALL: Final = "all"
+"""Every condition of a scenario."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +60,7 @@ def cases(design: Design) -> list[Case]:
         for level in design.factors.get(INTERVENTION, ())
     }
     found: dict[str, Case] = {}
-    named = design.scenarios or builtin_ids()
+    named = scenario_names(design.scenarios)
     loaded = load_scenarios(named)
     for scenario in loaded:
         _check_agents(design, channels, scenario)
@@ -75,20 +83,33 @@ def cases(design: Design) -> list[Case]:
 
 
 def conditions_of(scenario: Scenario, wanted: Names) -> tuple[str, ...]:
-    """The condition ids asked of a scenario, all by default.
+    """The condition ids asked of a scenario, the standard ones by default.
 
     Raises:
         OffrecordError: If the scenario has no such condition.
     """
     known = scenario.conditions
-    asked = asked_of(scenario.id, wanted) if wanted else known
-    for name in asked:
+    asked = asked_of(scenario.id, wanted) if wanted else (STANDARD,)
+    names = dict.fromkeys(n for name in asked for n in _members(scenario, name))
+    for name in names:
         if name not in known:
             raise OffrecordError(
                 f"scenario '{scenario.id}' has no condition '{name}' "
                 f"(it has {', '.join(known)})"
             )
-    return tuple(asked)
+    return tuple(names)
+
+
+def _members(scenario: Scenario, name: str) -> Iterable[str]:
+    """The conditions of a scenario that a name stands for: one, or a set."""
+    known = scenario.conditions
+    if name in known or not _is_set(name):
+        return (name,)
+    return (id_ for id_, one in known.items() if name == ALL or one.is_standard)
+
+
+def _is_set(name: str) -> bool:
+    return name.rpartition("/")[2] in {STANDARD, ALL}
 
 
 def asked_of(scenario: str, wanted: Names) -> tuple[str, ...]:
@@ -98,19 +119,18 @@ def asked_of(scenario: str, wanted: Names) -> tuple[str, ...]:
 
 
 def spelled_conditions(design: Design) -> Names:
-    """A design's conditions, all those of a scenario of which it names none.
+    """A design's conditions, sets and those of a scenario without any written out.
 
     A condition that comes later to a scenario's folder so adds no cell by itself.
     """
-    return (
-        *design.conditions,
-        *(
-            f"{scenario.id}/{condition}"
-            for scenario in load_scenarios(design.scenarios)
-            if not asked_of(scenario.id, design.conditions)
-            for condition in scenario.conditions
-        ),
-    )
+    names = dict.fromkeys(n for n in design.conditions if not _is_set(n))
+    sets = tuple(name for name in design.conditions if _is_set(name))
+    for scenario in load_scenarios(design.scenarios):
+        asked = asked_of(scenario.id, sets)
+        if asked or not asked_of(scenario.id, tuple(names)):
+            written = conditions_of(scenario, asked or (STANDARD,))
+            names |= dict.fromkeys(f"{scenario.id}/{one}" for one in written)
+    return tuple(names)
 
 
 def _check_conditions(design: Design, scenarios: Sequence[Scenario]) -> None:

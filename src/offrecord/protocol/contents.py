@@ -149,6 +149,7 @@ def _scenario(path: Path) -> Shown:
         "labels": " / ".join(scenario.labels),
         "sides": ", ".join(f"{one.id} ({one.role}) {one.side}" for one in agents),
         "leaning": scenario.leaning,
+        **({"domain": scenario.domain} if scenario.domain else {}),
         "conditions": ", ".join(scenario.conditions),
     }
     blocks = [("Setting", scenario.setting), ("Question", scenario.question)]
@@ -156,8 +157,8 @@ def _scenario(path: Path) -> Shown:
         blocks.append((f"{agent.id}: {agent.name} ({agent.role})", agent.card))
         blocks.append(("Others read", agent.summary))
     for condition in scenario.conditions.values():
-        for agent_id, text in condition.contexts.items():
-            blocks.append((f"{condition.id}, as {agent_id} reads it", text))
+        for name, text in condition.sections.items():
+            blocks.append((f"{condition.id}, as {name} reads it", text))
     return Shown(scenario.stamp, facts, (*blocks, _survey(survey)))
 
 

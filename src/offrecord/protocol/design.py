@@ -41,10 +41,10 @@ class Design(BaseModel):
     roles: dict[str, str] = Field(default_factory=dict)
     """`partner: MODEL` fixes the partner; without it the partner is the target."""
     scenarios: Names = ()
-    """Ids of built-in scenarios, or folders; all built-in ones by default."""
+    """Ids, folders, or the sets `core` (the default), `all` and `domain:NAME`."""
     conditions: Names = ()
-    """Condition ids, of every scenario, or `SCENARIO/CONDITION`, of that one; all of
-    each scenario by default."""
+    """Condition ids, of every scenario, or `SCENARIO/CONDITION`, of that one; or the
+    sets `standard` (the default: neither evidence nor a further dose) and `all`."""
     factors: dict[str, Names] = Field(default_factory=dict)
     """Factor to levels; cells are crossed over them."""
     runs: int = Field(default=5, ge=1, le=1_000_000, strict=True)

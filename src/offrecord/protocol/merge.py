@@ -10,7 +10,7 @@ from offrecord.protocol.cases import spelled_conditions
 from offrecord.protocol.design import Design, make_design
 from offrecord.protocol.factors import DEFAULTS
 from offrecord.records import Form, OffrecordError
-from offrecord.scenarios.load import builtin_ids
+from offrecord.scenarios.load import scenario_names
 
 _GROW: Final = ("models", "scenarios", "conditions", "contrasts")
 FIXED: Final = (
@@ -54,7 +54,7 @@ def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
     if design.on:
         fixed["ask"] = replace(design.ask, forms=(Form.UTTERANCE,))
     else:
-        fixed["scenarios"] = design.scenarios or tuple(builtin_ids())
+        fixed["scenarios"] = scenario_names(design.scenarios)
     return _spelled(design.model_copy(update=fixed))
 
 
@@ -93,9 +93,11 @@ def grown_design(old: Design, wanted: Mapping[str, Any]) -> Design:
         )
     grown: dict[str, Any] = {"runs": asked.runs}
     for name in _GROW:
-        before = getattr(old, name)
+        before, more = getattr(old, name), getattr(asked, name)
+        if name == "scenarios":
+            more = scenario_names(more)
         # A replay that names none asks all: there is nothing to add to all.
-        grown[name] = before and tuple(dict.fromkeys((*before, *getattr(asked, name))))
+        grown[name] = before and tuple(dict.fromkeys((*before, *more)))
     grown["factors"] = _grown_factors(old, asked)
     return _spelled(make_design({**old.model_dump(), **grown}, "options"))
 

@@ -39,7 +39,7 @@ class Cell:
     kind: Kind
     timing: Timing
     dose: float | None = None
-    """How much of the condition; None where it has no amount."""
+    """How much of the condition; None for the standard amount, or where it has none."""
     protocol: str
     language: str = ENGLISH
     sampling: Mapping[str, Any] = field(default_factory=dict, hash=False)

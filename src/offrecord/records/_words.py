@@ -75,11 +75,15 @@ def contrastable(levels: Mapping[str, Collection[str]]) -> str:
 
 
 class Kind(StrEnum):
-    """What a condition's relational context does to the target agent."""
+    """What a condition's context does to the target agent.
+
+    Evidence is no relation: a valid fact for the pressed side, known to everyone.
+    """
 
     BASELINE = "baseline"
     ALIGNMENT = "alignment"
     PERSONA = "persona"
+    EVIDENCE = "evidence"
 
 
 class Timing(StrEnum):

@@ -17,14 +17,14 @@ from pydantic import Field
 
 from offrecord.content import data_folder, read_document
 from offrecord.content.document import Front
-from offrecord.records import Kind, Role
+from offrecord.records import Role
 from offrecord.scenarios.folder import AGENTS, CONDITIONS
 from offrecord.scenarios.front import Line
 from offrecord.scenarios.load import builtin_ids, scenario_folder
 from offrecord.scenarios.model import Scenario
 from offrecord.scenarios.reading import read_folder
 
-Texts = Literal["card", "persona", "alignment", "all"]
+Texts = Literal["card", "persona", "alignment", "evidence", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,20 +107,20 @@ def _texts(folder: Path, scenario: Scenario, texts: Texts) -> Iterator[tuple[str
             yield f"{place}: section '## card'", agent.card
         if texts == "all":
             yield f"{place}: section '## summary'", agent.summary
-    kinds = {"persona": {Kind.PERSONA}, "alignment": {Kind.ALIGNMENT}, "all": set(Kind)}
     for condition in scenario.conditions.values():
-        if condition.kind in kinds.get(texts, ()):
+        if texts in {"all", condition.kind}:
             place = f"{folder / CONDITIONS / condition.id}.md"
-            for agent_id, text in condition.contexts.items():
-                yield f"{place}: section '## {agent_id}'", text
+            for name, text in condition.sections.items():
+                yield f"{place}: section '## {name}'", text
 
 
 def _uneven(folder: Path, scenario: Scenario) -> Iterator[str]:
     """Whether contexts differ so much in length that length is a confound."""
     lengths = sorted(
-        (len(text.split()), condition.id, agent_id)
+        (len(text.split()), condition.id, name)
         for condition in scenario.conditions.values()
-        for agent_id, text in condition.contexts.items()
+        if condition.dose is None  # a higher dose says more
+        for name, text in condition.sections.items()
     )
     if lengths and lengths[-1][0] > lengths[0][0] * _rules().longest_to_shortest:
         (low, brief, reader), (high, wordy, listener) = lengths[0], lengths[-1]

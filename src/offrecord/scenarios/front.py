@@ -31,6 +31,9 @@ LONGEST_LABEL = 60
 
 _LABEL = re.compile(rf"(?=.{{1,{LONGEST_LABEL}}}$)[^\W_]+(?:[ '-][^\W_]+)*")
 
+STANDARD_DOSE = 2
+"""The dose of a condition that names none: neither a hint nor with its precedent."""
+
 MOST_POINTS = 201  # -100 to 100; a scale's points are spelled out in survey schemas
 
 
@@ -67,6 +70,7 @@ class ScenarioFront(Front):
     labels: tuple[Line, Line]
     leaning: Literal["evidence", "card", "balanced"]
     language: str = Field(default=ENGLISH, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
+    domain: str = Field(default="", pattern=r"^[a-z][a-z0-9-]*$")
 
     @field_validator("labels")
     @classmethod
@@ -120,6 +124,7 @@ class ConditionFront(Front):
 
     kind: Kind
     timing: Timing
+    dose: StrictInt = Field(default=STANDARD_DOSE, ge=1, le=3)
 
 
 class ItemFront(Front):

@@ -4,16 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
+from offrecord.content import data_folder, read_document
 from offrecord.content.library import built_in, find
 from offrecord.records import OffrecordError
+from offrecord.scenarios.folder import SCENARIO
 from offrecord.scenarios.model import Scenario
 from offrecord.scenarios.reading import read_folder
+
+CORE: Final = "core"
+"""The set that is asked where a design names no scenario."""
+
+_DOMAIN: Final = "domain:"
 
 
 def builtin_ids() -> tuple[str, ...]:
     """The ids of the scenarios that ship with the package, sorted."""
     return built_in("scenario")
+
+
+def scenario_names(asked: Iterable[str]) -> tuple[str, ...]:
+    """Names of scenarios with every set of built-in ones written out, each once.
+
+    Args:
+        asked: Ids, folders, and sets: `core`, `all`, `domain:NAME`. Nothing at all
+            stands for `core`.
+
+    Raises:
+        OffrecordError: If no scenario is of such a domain.
+    """
+    return tuple(dict.fromkeys(n for name in [*asked] or [CORE] for n in _set(name)))
+
+
+def _set(name: str) -> tuple[str, ...]:
+    if name == "all":
+        return builtin_ids()
+    if name == CORE:
+        return tuple(read_document(data_folder("scenario-sets.yaml")).front[CORE])
+    if not name.startswith(_DOMAIN):
+        return (name,)
+    heads = {
+        id_: read_document(scenario_folder(id_) / SCENARIO) for id_ in builtin_ids()
+    }
+    domains = {id_: _DOMAIN + head.front["domain"] for id_, head in heads.items()}
+    found = tuple(id_ for id_, domain in domains.items() if domain == name)
+    if not found:
+        known = ", ".join(sorted(set(domains.values())))
+        raise OffrecordError(f"{name}: no built-in scenario of it (use {known})")
+    return found
 
 
 def scenario_folder(name: str | Path) -> Path:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from offrecord.records import ENGLISH, Kind, Role, Timing
 
+EVERYONE = "everyone"
+"""The one section of a condition that is the same for all agents."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
@@ -37,7 +40,19 @@ class Condition:
     stamp: str
     """`id@version:hash` of its file."""
     dose: float | None = None
-    """How much of it; None where it has no amount."""
+    """How much of it, 1 or 3; None for the standard dose, or where it has none."""
+
+    @property
+    def sections(self) -> Mapping[str, str]:
+        """The texts as its file has them: evidence is one for everyone."""
+        if self.kind is not Kind.EVIDENCE:
+            return self.contexts
+        return {EVERYONE: next(iter(self.contexts.values()))}
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether it is asked where a design names no conditions."""
+        return self.kind is not Kind.EVIDENCE and self.dose is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +99,8 @@ class Scenario:
     """`id@version:hash` over the files that every prompt of it reads: its own and its
     agents'. Conditions and the instrument have stamps of their own."""
     language: str = ENGLISH
+    domain: str = ""
+    """The walk of life; empty where its file names none."""
 
     def agent(self, agent_id: str) -> Agent:
         """The agent of an id."""

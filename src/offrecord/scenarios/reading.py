@@ -14,10 +14,10 @@ from pydantic import TypeAdapter, ValidationError
 from offrecord.content import Document, read_document
 from offrecord.content.boundary.shown import escaped
 from offrecord.content.library import find, is_id
-from offrecord.records import Kind, Role, Timing, digest
+from offrecord.records import Role, digest
+from offrecord.scenarios.conditions import read_conditions
 from offrecord.scenarios.folder import (
     AGENTS,
-    CONDITIONS,
     SCENARIO,
     SURVEY,
     Files,
@@ -25,16 +25,18 @@ from offrecord.scenarios.folder import (
 )
 from offrecord.scenarios.front import (
     AgentFront,
-    ConditionFront,
     InstrumentFront,
     ItemFront,
     Line,
     ScenarioFront,
     SurveyFront,
 )
-from offrecord.scenarios.model import Agent, Condition, Instrument, Item, Scenario
-
-BASELINE = "baseline"
+from offrecord.scenarios.model import (
+    Agent,
+    Instrument,
+    Item,
+    Scenario,
+)
 
 _LABELS = TypeAdapter(tuple[Line, Line])
 
@@ -49,7 +51,7 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
     files = read_files(folder)
     head, texts = _head(files)
     agents = _agents(files)
-    conditions = _conditions(files)
+    conditions = read_conditions(files)
     instrument = _instrument(files)
     if files.faults or head is None or instrument is None:
         return None, tuple(map(escaped, files.faults))
@@ -67,6 +69,7 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
         conditions=conditions,
         instrument=instrument,
         language=head.language,
+        domain=head.domain,
         stamp=f"{document.id}@{document.version}:{digest(hashes)}",
     )
     return scenario, ()
@@ -144,42 +147,6 @@ def _agents(files: Files) -> tuple[Agent, ...]:
         message = f"field 'side': both agents are on the side '{agents[0].side}'"
         files.fault(files.path / AGENTS, message)
     return tuple(agents)
-
-
-def _conditions(files: Files) -> dict[str, Condition]:
-    agents = files.ids(AGENTS)
-    conditions: dict[str, Condition] = {}
-    for document in files.inside(CONDITIONS):
-        kept = files.front(document, ConditionFront)
-        is_baseline = document.id == BASELINE
-        contexts = files.sections(document, () if is_baseline else agents)
-        if kept is None:
-            continue
-        wrong = _misdeclared(document.id, kept.kind, kept.timing)
-        if wrong:
-            files.fault(document.path, wrong)
-        conditions[document.id] = Condition(
-            id=document.id,
-            kind=kept.kind,
-            timing=kept.timing,
-            contexts=contexts,
-            stamp=document.stamp,
-        )
-    if BASELINE not in files.ids(CONDITIONS):
-        files.fault(files.path / CONDITIONS / f"{BASELINE}.md", "is missing")
-    return conditions
-
-
-def _misdeclared(condition: str, kind: Kind, timing: Timing) -> str | None:
-    """What contradicts a condition's id: everyone pools conditions by these names."""
-    if (condition == BASELINE) != (kind is Kind.BASELINE):
-        return f"field 'kind': '{kind}' does not fit a condition named '{condition}'"
-    if kind is Kind.BASELINE and timing is not Timing.NONE:
-        return f"field 'timing': baseline has no relation, use '{Timing.NONE}'"
-    standard = {f"{k}-{t}": (k, t) for k in Kind for t in Timing}
-    if standard.get(condition, (kind, timing)) != (kind, timing):
-        return f"field 'kind': '{kind}', '{timing}' contradict the name '{condition}'"
-    return None
 
 
 def _instrument(files: Files) -> Instrument | None:
