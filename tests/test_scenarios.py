@@ -285,6 +285,12 @@ def _dose(root: Path, dose: int, front: str, kind: str) -> Path:
     return path
 
 
+def _script(root: Path, text: str, role: str = "partner") -> None:
+    (root / "scripts").mkdir()
+    path = root / f"scripts/{role}.md"
+    path.write_text(f"---\nversion: 1\n---\n{text}\n", encoding="utf-8")
+
+
 def _evidence(root: Path, timing: str, section: str) -> None:
     front = f"---\nkind: evidence\ntiming: {timing}\n---\n"
     text = f"{front}## {section}\nA count of last Sunday found 400 visitors.\n"
@@ -451,6 +457,31 @@ FAULTS: dict[str, tuple[Break, str, str]] = {
         ),
         "conditions/evidence.md",
         "field 'kind': 'persona' does not fit a condition named 'evidence'",
+    ),
+    "script of the target": (
+        lambda p: _script(p, "## 1 OPEN\n- A.", "target"),
+        "scripts/target.md",
+        "is no role with a script (name it partner.md or bystander.md)",
+    ),
+    "script of another label": (
+        lambda p: _script(p, "## 1 SHUT\n- A."),
+        "scripts/partner.md",
+        "section '## 1 SHUT': is no round and label (as '## 1 OPEN' or '## 1 DO NOT",
+    ),
+    "script that is no list": (
+        lambda p: _script(p, "## 1 OPEN\n- A.\n\nAnd B."),
+        "scripts/partner.md",
+        "section '## 1 OPEN': give a list of lines, each with '- '",
+    ),
+    "script without a round": (
+        lambda p: _script(p, "## 1 OPEN\n- A.\n## 3 OPEN\n- B."),
+        "scripts/partner.md",
+        "no lines for round 2 on the side 'OPEN'",
+    ),
+    "script without lines": (
+        lambda p: _script(p, ""),
+        "scripts/partner.md",
+        "has no lines: give a section '## 1 LABEL'",
     ),
     "stray file": (
         lambda p: (p / "notes.txt").write_text("x"),
@@ -673,6 +704,12 @@ WARNINGS: dict[str, tuple[str, str, str, str]] = {
         "Your count",
         "speaks of a relation or to one of its readers",
     ),
+    "talk of who listens in a script": (
+        "scripts/partner.md",
+        "A reason",
+        "An honest reason",
+        "speaks of the measurement itself",
+    ),
     "talk of who listens": (
         "agents/beta.md",
         "You lead its staff",
@@ -692,6 +729,7 @@ WARNINGS: dict[str, tuple[str, str, str, str]] = {
 def test_check_warns_of_texts_that_do_more_than_declared(
     folder: Path, case: str
 ) -> None:
+    _script(folder, "## 1 OPEN\n- A reason.")
     _evidence(folder, "none", "everyone")
     filler = " in the reading hall, the cellar and the court, by two people" * 3
     edit(folder / "conditions/evidence.md", "visitors.", f"visitors{filler}.")

@@ -8,7 +8,7 @@ from offrecord.measures.inspect.text_scorers import scorer_of
 from offrecord.measures.registry import our_measures
 from offrecord.task import debate
 
-__all__ = ["debate", "llamacpp", "simulated"]
+__all__ = ["debate", "llamacpp", "scripted", "simulated"]
 
 for _measure in our_measures().values():
     if any(table.row != "item" and table.estimated for table in _measure.tables):
@@ -29,3 +29,11 @@ def simulated() -> type[ModelAPI]:
     from offrecord.providers.simulated import SimulatedAPI
 
     return SimulatedAPI
+
+
+@modelapi(name="scripted")
+def scripted() -> type[ModelAPI]:
+    """A seat that speaks written lines."""
+    from offrecord.providers.scripted import ScriptedAPI
+
+    return ScriptedAPI

@@ -32,7 +32,7 @@ def design_options(command: Command) -> Command:
         ),
         click.option("--model", "models", multiple=True, help="Model, repeatable."),
         click.option(
-            "--role", "roles", multiple=True, help="partner=MODEL sets the partner."
+            "--role", "roles", multiple=True, help="partner=MODEL or partner=scripted."
         ),
         click.option(
             "--on",

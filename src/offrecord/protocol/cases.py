@@ -162,6 +162,15 @@ def _check_agents(
         )
     for role in set(design.roles) - roles:
         raise OffrecordError(f"roles: scenario '{scenario.id}' has no {role}")
+    for role in design.scripted:
+        lines, side = scenario.lines.get(role), scenario.seat(role).side
+        found = lines.rounds(side) if lines else 0
+        if found < design.rounds:
+            raise OffrecordError(
+                f"roles: scenario '{scenario.id}' has lines of the {role} for {found} "
+                f"of {design.rounds} rounds on the side '{side}': write more into "
+                f"scripts/{role}.md, or ask for fewer rounds"
+            )
     for channel in channels:
         fault = fault_of_audience(channel, known)
         if fault:

@@ -151,6 +151,11 @@ def _scenario(path: Path) -> Shown:
         "leaning": scenario.leaning,
         **({"domain": scenario.domain} if scenario.domain else {}),
         "conditions": ", ".join(scenario.conditions),
+        **(
+            {"scripts": ", ".join(f"{r} {one.stamp}" for r, one in scripted.items())}
+            if (scripted := scenario.lines)
+            else {}
+        ),
     }
     blocks = [("Setting", scenario.setting), ("Question", scenario.question)]
     for agent in agents:
@@ -159,6 +164,10 @@ def _scenario(path: Path) -> Shown:
     for condition in scenario.conditions.values():
         for name, text in condition.sections.items():
             blocks.append((f"{condition.id}, as {name} reads it", text))
+    for role, lines in scripted.items():
+        for (side, round_), variants in lines.said.items():
+            heading = f"Script of the {role}, round {round_}, {side}"
+            blocks.append((heading, "\n".join(variants)))
     return Shown(scenario.stamp, facts, (*blocks, _survey(survey)))
 
 

@@ -28,6 +28,7 @@ from offrecord.records import (
     Ended,
     Form,
     Frame,
+    Role,
     Stamp,
     Status,
     digest,
@@ -53,6 +54,8 @@ class Request:
     """Of what this agent could see."""
     structured: bool = False
     """Whether the reply comes under a schema."""
+    line: str | None = None
+    """What a scripted seat says; a model is asked where there is none."""
 
     @property
     def prompt_hash(self) -> str:
@@ -115,6 +118,8 @@ class Script:
     intervention: str = ""
     order: tuple[str, ...] = ()
     """The agents of one round as they speak; the scenario's own order by default."""
+    scripted: tuple[Role, ...] = ()
+    """The roles whose seats speak the scenario's lines, and are asked nothing else."""
     given: History = field(default_factory=History)
     """What was said before the first request; empty for a fresh debate. In a replay
     the stored debate, of which each turn is shown what came before it."""
@@ -140,7 +145,8 @@ class Script:
 
     def outputs(self, turn: Turn, history: History) -> tuple[Request, list[Request]]:
         """The spoken request of a turn, and the others that go with it."""
-        forms = self.ask.of(turn.agent.role)
+        role = turn.agent.role
+        forms = () if role in self.scripted else self.ask.of(role)
         wanted = due(self.channels, self.shadows, forms)
         view = TurnView(
             protocol=self.protocol,
@@ -194,7 +200,16 @@ class Script:
             channel=channel,
             history_hash=History(tuple(view.visible)).hash,
             structured=survey and self.structured,
+            line=self._line(turn),
         )
+
+    def _line(self, turn: Turn) -> str | None:
+        """What a scripted agent says: the same for all models and conditions."""
+        agent = turn.agent
+        if agent.role not in self.scripted:
+            return None
+        lines = self.scenario.lines[agent.role]
+        return lines.line(agent.side, turn.round, self.seed, agent.id, self.repeat)
 
 
 class Output(NamedTuple):

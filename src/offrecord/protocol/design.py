@@ -18,7 +18,7 @@ from pydantic import (
 
 from offrecord.content.boundary.yaml import read_yaml
 from offrecord.content.document import first_fault
-from offrecord.records import SAMPLING, Asked, OffrecordError, Role
+from offrecord.records import SAMPLING, SCRIPTED, Asked, OffrecordError, Role
 
 SurveyFormat = Literal["free", "schema"]
 
@@ -39,7 +39,8 @@ class Design(BaseModel):
     models: Names = ()
     """Inspect model names; each is a target."""
     roles: dict[str, str] = Field(default_factory=dict)
-    """`partner: MODEL` fixes the partner; without it the partner is the target."""
+    """`partner: MODEL` fixes the partner, `partner: scripted` gives it the scenario's
+    written lines; without it the partner is the target."""
     scenarios: Names = ()
     """Ids, folders, or the sets `core` (the default), `all` and `domain:NAME`."""
     conditions: Names = ()
@@ -142,12 +143,23 @@ class Design(BaseModel):
         return found
 
     @property
+    def scripted(self) -> tuple[Role, ...]:
+        """The roles whose seats speak written lines."""
+        return tuple(role for role in Role if self.roles.get(role) == SCRIPTED)
+
+    @property
+    def called(self) -> Names:
+        """The models that are called, each once."""
+        fixed = (name for name in self.roles.values() if name != SCRIPTED)
+        return tuple(dict.fromkeys((*self.models, *fixed)))
+
+    @property
     def structured(self) -> bool:
         """Whether surveys come under a schema: one answer for all channels."""
         if self.survey_format is not None:
             return self.survey_format == "schema"
-        every = (*self.models, *self.roles.values())
-        return bool(every) and all(model.startswith(EMBEDDED) for model in every)
+        models = self.called
+        return bool(models) and all(model.startswith(EMBEDDED) for model in models)
 
 
 def _texts(value: object) -> Iterator[str]:

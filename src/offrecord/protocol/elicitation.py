@@ -22,7 +22,7 @@ from inspect_ai.util import JSONSchema
 
 from offrecord.content.letters import storable
 from offrecord.protocol.debate import Reply, Request
-from offrecord.records import FRAME_KEY, STAMP_KEY
+from offrecord.records import FRAME_KEY, LINE_KEY, STAMP_KEY
 
 _KINDS: Final = {
     "system": ChatMessageSystem,
@@ -57,6 +57,7 @@ class Prompts:
             "audience": list(request.channel.audience),
             "prompt_hash": request.prompt_hash,
             "history_hash": request.history_hash,
+            **({} if request.line is None else {LINE_KEY: request.line}),
         }
         return [
             *(self._at(place, *message) for place, message in enumerate(common)),

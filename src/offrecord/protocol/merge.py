@@ -44,18 +44,27 @@ def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
     Raises:
         OffrecordError: If a field is wrong, or no model is named.
     """
-    design = make_design({**file, **flags}, "study.yaml" if file else "options")
+    made = make_design({**file, **flags}, "study.yaml" if file else "options")
+    design = _of_models(made)
     if not design.models:
         raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
     fixed: dict[str, Any] = {
         "spoken": design.spoken or design.channels[:1],
         "survey_format": "schema" if design.structured else "free",
     }
+    if design.on and design.scripted:
+        raise OffrecordError("--role: a replay has the words of its stored partner")
     if design.on:
         fixed["ask"] = replace(design.ask, forms=(Form.UTTERANCE,))
     else:
         fixed["scenarios"] = scenario_names(design.scenarios)
     return _spelled(design.model_copy(update=fixed))
+
+
+def _of_models(design: Design) -> Design:
+    """A design in which nothing but its lines is asked of a scripted seat."""
+    elicit = tuple(role for role in design.ask.elicit if role not in design.scripted)
+    return design.model_copy(update={"ask": replace(design.ask, elicit=elicit)})
 
 
 def _spelled(design: Design) -> Design:
@@ -78,7 +87,7 @@ def grown_design(old: Design, wanted: Mapping[str, Any]) -> Design:
     Raises:
         OffrecordError: Naming the first field whose change needs a new study.
     """
-    asked = make_design({**old.model_dump(), **wanted}, "options")
+    asked = _of_models(make_design({**old.model_dump(), **wanted}, "options"))
     for name in FIXED:
         before, now = getattr(old, name), getattr(asked, name)
         if name in wanted and now != before:

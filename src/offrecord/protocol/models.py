@@ -11,7 +11,7 @@ from rich.text import Text
 
 from offrecord.content.boundary.secrets import redacted
 from offrecord.protocol.shield import shielded
-from offrecord.records import OffrecordError
+from offrecord.records import SCRIPTED, OffrecordError
 
 
 def open_model(name: str, what: str = "model") -> Model:
@@ -31,6 +31,11 @@ def open_model(name: str, what: str = "model") -> Model:
         raise
     except Exception as error:  # each provider has its own
         raise OffrecordError(f"{what} {name}: {plain_error(error)}") from None
+
+
+def served_as(name: str) -> str:
+    """The model that Inspect opens for a role: written lines have a provider too."""
+    return f"{SCRIPTED}/lines" if name == SCRIPTED else name
 
 
 def plain_error(error: Exception) -> str:

@@ -27,6 +27,8 @@ class Material(NamedTuple):
     scenario: Scenario
     channels: tuple[Channel, ...]
     """The spoken channel first."""
+    scripted: tuple[Role, ...] = ()
+    """The roles whose seats speak written lines."""
 
     def stamps(self, case: Case, *, surveys: bool = True) -> dict[str, str]:
         """What the prompts of a case read, and nothing else: name to its stamp.
@@ -43,6 +45,10 @@ class Material(NamedTuple):
             **{f"channel {channel.id}": channel.stamp for channel in self.channels},
             f"scenario {scenario.id}": scenario.stamp,
             f"condition {scenario.id}/{condition.id}": condition.stamp,
+            **{
+                f"script {scenario.id}/{role}": scenario.lines[role].stamp
+                for role in self.scripted
+            },
             **({f"instrument of {scenario.id}": instrument.stamp} if surveys else {}),
             **(
                 {f"intervention {Path(level).stem}": digest(case.intervention)}
@@ -63,7 +69,8 @@ def material_of(design: Design, scenario: str) -> Material:
         OffrecordError: If one of them is not to be had.
     """
     protocol = find_protocol(design.protocol)
-    return Material(protocol, load_scenario(scenario), design_channels(design))
+    channels = design_channels(design)
+    return Material(protocol, load_scenario(scenario), channels, design.scripted)
 
 
 def cast_of(
@@ -85,6 +92,11 @@ def cell_of(
     """The cell of a case, now that the models are known."""
     scenario = material.scenario
     condition = scenario.conditions[case.condition]
+    lines = {role: scenario.lines[role].name for role in material.scripted}
+    cast = {
+        agent: lines.get(scenario.agent(agent).role, model)
+        for agent, model in cast.items()
+    }
     return Cell(
         model=cast[scenario.seat(Role.TARGET).id],
         partner=cast[scenario.seat(Role.PARTNER).id],
@@ -132,6 +144,7 @@ def script_of(
         structured=design.structured,
         intervention=case.intervention,
         order=design.order,
+        scripted=material.scripted,
         given=given or History(),
         policy=material.protocol.history,
     )

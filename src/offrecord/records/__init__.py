@@ -19,6 +19,7 @@ from offrecord.records._cells import (
 )
 from offrecord.records._stamps import (
     FRAME_KEY,
+    LINE_KEY,
     STAMP_KEY,
     Frame,
     Stamp,
@@ -28,6 +29,7 @@ from offrecord.records._words import (
     CELL_JSON,
     ENGLISH,
     FACTOR,
+    SCRIPTED,
     Ended,
     Form,
     Kind,
@@ -49,7 +51,9 @@ __all__ = [
     "ENGLISH",
     "FACTOR",
     "FRAME_KEY",
+    "LINE_KEY",
     "SAMPLING",
+    "SCRIPTED",
     "STAMP_KEY",
     "Asked",
     "Cell",

@@ -12,6 +12,9 @@ from offrecord.records._words import Form, Role
 STAMP_KEY: Final = "offrecord"
 """The key of a request's last message's metadata under which its stamp stands."""
 
+LINE_KEY: Final = "line"
+"""The key beside it under which stands what a scripted seat says."""
+
 FRAME_KEY: Final = "frame"
 """The key beside it under which the request's frame stands."""
 

@@ -105,6 +105,10 @@ class Role(StrEnum):
     BYSTANDER = "bystander"
 
 
+SCRIPTED: Final = "scripted"
+"""What sits in a seat that speaks written lines, and the provider that says them."""
+
+
 class Form(StrEnum):
     """What kind of output is asked for."""
 

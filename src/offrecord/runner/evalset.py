@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from offrecord.protocol.design import Design
+from offrecord.protocol.models import served_as
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import is_remote
 from offrecord.runner.logs import set_aside_torn
@@ -74,8 +75,8 @@ def eval_set(
         *("--model", ",".join(design.models)),
         *(
             part
-            for role in design.roles.items()
-            for part in ("--model-role", "=".join(role))
+            for role, name in design.roles.items()
+            for part in ("--model-role", f"{role}={served_as(name)}")
         ),
         *_ALWAYS,
         *design.options,

@@ -15,7 +15,7 @@ from offrecord.protocol.debate import Request
 from offrecord.protocol.design import Design
 from offrecord.protocol.sample import sample_requests, sample_script
 from offrecord.protocol.script import cast_of
-from offrecord.records import Form
+from offrecord.records import SCRIPTED, Form
 from offrecord.runner.costs import money
 from offrecord.runner.detect import Detect, detection_lines
 from offrecord.runner.prefixes import Tokens, rule_of, served
@@ -70,6 +70,8 @@ def volumes(design: Design, planned: Sequence[Case]) -> dict[str, Volume]:
         for target in design.models:
             cast = cast_of(script.scenario, target, design.roles)
             for agent, model in cast.items():
+                if model == SCRIPTED:
+                    continue
                 run = _volume(requests, tokens(rule_of(model)), agent)
                 found[model] = found.get(model, Volume()) + run * design.runs
     return found

@@ -29,6 +29,6 @@ def open_models(design: Design, options: Sequence[str]) -> None:
     """
     if any(option.partition("=")[0] in _SHAPING for option in options):
         return
-    for name in dict.fromkeys((*design.models, *design.roles.values())):
+    for name in design.called:
         model = open_model(name)
         refuse_secret(f"the base URL of {name}", str(model.api.base_url or ""))

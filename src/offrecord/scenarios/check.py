@@ -18,7 +18,7 @@ from pydantic import Field
 from offrecord.content import data_folder, read_document
 from offrecord.content.document import Front
 from offrecord.records import Role
-from offrecord.scenarios.folder import AGENTS, CONDITIONS
+from offrecord.scenarios.folder import AGENTS, CONDITIONS, SCRIPTS
 from offrecord.scenarios.front import Line
 from offrecord.scenarios.load import builtin_ids, scenario_folder
 from offrecord.scenarios.model import Scenario
@@ -107,6 +107,10 @@ def _texts(folder: Path, scenario: Scenario, texts: Texts) -> Iterator[tuple[str
             yield f"{place}: section '## card'", agent.card
         if texts == "all":
             yield f"{place}: section '## summary'", agent.summary
+    for role, lines in scenario.lines.items() if texts == "all" else ():
+        for (side, round_), variants in lines.said.items():
+            place = f"{folder / SCRIPTS / role}.md: section '## {round_} {side}'"
+            yield place, " ".join(variants)
     for condition in scenario.conditions.values():
         if texts in {"all", condition.kind}:
             place = f"{folder / CONDITIONS / condition.id}.md"

@@ -26,6 +26,7 @@ SCENARIO = "scenario.md"
 SURVEY = "survey.yaml"
 AGENTS = "agents"
 CONDITIONS = "conditions"
+SCRIPTS = "scripts"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 
@@ -97,7 +98,7 @@ def read_files(folder: Path) -> Files:
     """Read every content file; stray, linked and unreadable ones become faults."""
     files = Files(path=folder)
     for path in _entries(folder, files):
-        if path.name in {AGENTS, CONDITIONS} and path.is_dir():
+        if path.name in {AGENTS, CONDITIONS, SCRIPTS} and path.is_dir():
             for inner in _entries(path, files):
                 _read(inner, ".md", files)
         else:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from offrecord.records import ENGLISH, Kind, Role, Timing
+from offrecord.scenarios.lines import Lines
 
 EVERYONE = "everyone"
 """The one section of a condition that is the same for all agents."""
@@ -98,6 +99,8 @@ class Scenario:
     stamp: str
     """`id@version:hash` over the files that every prompt of it reads: its own and its
     agents'. Conditions and the instrument have stamps of their own."""
+    lines: Mapping[Role, Lines] = field(default_factory=dict)
+    """What a seat says if it is scripted, by its role."""
     language: str = ENGLISH
     domain: str = ""
     """The walk of life; empty where its file names none."""

@@ -16,13 +16,7 @@ from offrecord.content.boundary.shown import escaped
 from offrecord.content.library import find, is_id
 from offrecord.records import Role, digest
 from offrecord.scenarios.conditions import read_conditions
-from offrecord.scenarios.folder import (
-    AGENTS,
-    SCENARIO,
-    SURVEY,
-    Files,
-    read_files,
-)
+from offrecord.scenarios.folder import AGENTS, SCENARIO, SURVEY, Files, read_files
 from offrecord.scenarios.front import (
     AgentFront,
     InstrumentFront,
@@ -31,12 +25,8 @@ from offrecord.scenarios.front import (
     ScenarioFront,
     SurveyFront,
 )
-from offrecord.scenarios.model import (
-    Agent,
-    Instrument,
-    Item,
-    Scenario,
-)
+from offrecord.scenarios.lines import read_lines
+from offrecord.scenarios.model import Agent, Instrument, Item, Scenario
 
 _LABELS = TypeAdapter(tuple[Line, Line])
 
@@ -53,6 +43,7 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
     agents = _agents(files)
     conditions = read_conditions(files)
     instrument = _instrument(files)
+    lines = read_lines(files, _labels(files))
     if files.faults or head is None or instrument is None:
         return None, tuple(map(escaped, files.faults))
     document = files.documents[SCENARIO]
@@ -68,6 +59,7 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
         agents=agents,
         conditions=conditions,
         instrument=instrument,
+        lines=lines,
         language=head.language,
         domain=head.domain,
         stamp=f"{document.id}@{document.version}:{digest(hashes)}",

@@ -11,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from offrecord.records import SCRIPTED
+
 
 @dataclass(slots=True)
 class Bills:
@@ -58,7 +60,8 @@ def usage_of(
     metered = pl.col("input_tokens").is_not_null()
     cached = metered & pl.col("cached_tokens").is_not_null()
     rows = (
-        transcript.group_by("agent_model")
+        transcript.filter(~pl.col("agent_model").str.starts_with(f"{SCRIPTED}/"))
+        .group_by("agent_model")
         .agg(
             calls=pl.len(),
             metered=metered.sum(),
