@@ -88,6 +88,7 @@ SENT_AGAIN: Final[Mapping[str, Fault]] = {
     "reset": Fault(lambda _: Wire(b"", Ending.RESET), None),
     "hung up": Fault(lambda _: Wire(b"", Ending.CLOSE), None),
     "short body": Fault(_short, None),
+    "error with 200": Fault(lambda _: Wire(http(refusal(500))), None),
     "timeout": Fault(lambda _: Wire(b"", Ending.STALL), None),
 }
 """Faults of transport: the request is sent again, and counted."""
@@ -100,7 +101,6 @@ FINAL: Final[Mapping[str, Fault]] = {
     ),
     "no choices": Fault(_without("choices", []), Status.ERROR),
     "null choices": Fault(_without("choices", None), Status.ERROR),
-    "error with 200": Fault(lambda _: Wire(http(refusal(500))), Status.ERROR),
     "empty": Fault(lambda reply: reply.sent(""), Status.EMPTY),
     "null": Fault(lambda reply: reply.sent(None), Status.EMPTY),
     "invisible": Fault(lambda reply: reply.sent("\u200b \x00\ud800\n"), Status.EMPTY),

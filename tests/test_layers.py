@@ -43,6 +43,7 @@ ALSO = {"measures": {"providers"}}
 ADAPTERS = {
     "protocol.dataset",
     "protocol.elicitation",
+    "protocol.failures",
     "protocol.models",
     "protocol.shield",
     "protocol.solver",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from offrecord.protocol.debate import Debate
 from offrecord.records import OffrecordError
+
+_NAMED: Final = 3
+"""Errors that are spelled out."""
 
 
 class CircuitBreaker:
@@ -51,5 +55,5 @@ class CircuitBreaker:
         """
         errors = {output.reply.error for output in debate.outputs}
         if None not in errors:
-            self._why = ", ".join(sorted(str(error) for error in errors))
+            self._why = ", ".join(sorted(str(error) for error in errors)[:_NAMED])
             raise OffrecordError(f"nothing but errors came back ({self._why})")

@@ -81,7 +81,12 @@ def reply_of(output: ModelOutput, error: str | None = None) -> Reply:
     if not output.choices or error:
         said = error or output.error or "no reply"
         return Reply(text="", stop_reason="unknown", error=said)
-    return Reply(text=received(output.completion), stop_reason=str(output.stop_reason))
+    return Reply(
+        text=received(output.completion),
+        stop_reason=str(output.stop_reason),
+        # of a reply that broke off; beside another end it is a filter's explanation
+        error=output.error if output.stop_reason == "unknown" else None,
+    )
 
 
 def received(text: str) -> str:

@@ -25,6 +25,7 @@ from offrecord.content.boundary.secrets import (
     redacted,
     without_planted,
 )
+from offrecord.protocol.failures import watch_failures
 
 _MARK = "_offrecord_shielded"
 
@@ -38,6 +39,7 @@ def shielded(model: Model) -> Model:
     api: Any = model.api
     if getattr(api, _MARK, False):
         return model
+    watch_failures(model)
     generate, secrets = api.generate, planted()
 
     @wraps(generate)

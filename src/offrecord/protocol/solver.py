@@ -40,7 +40,7 @@ from offrecord.protocol.elicitation import Prompts, config_of, reply_of
 from offrecord.protocol.merge import FIXED
 from offrecord.protocol.script import Material, cast_of, material_of, script_of
 from offrecord.protocol.shield import shielded
-from offrecord.records import OffrecordError, Role
+from offrecord.records import OffrecordError, Role, first_line
 from offrecord.scenarios.model import Scenario
 
 STORE_KEY: Final = "offrecord"
@@ -54,6 +54,9 @@ ENDED_KEY: Final = "ended"
 
 _MACHINE_FAULTS: Final = frozenset({401, 402, 404})
 """Status codes that concern the study and not one request: key, credit, model."""
+
+_SAID: Final = 200
+"""Characters of an error's own words that a reply keeps; the log has all of them."""
 
 
 Hold = Callable[[Script, Ask], Awaitable[Debate]]
@@ -180,7 +183,8 @@ async def ask_model(
         fault = getattr(error, "status_code", None) in _MACHINE_FAULTS
         if fault or code == "insufficient_quota":
             raise
-        return Reply(text="", stop_reason="unknown", error=type(error).__name__)
+        said = f"{type(error).__name__}: {first_line(error.__cause__ or error)}"
+        return Reply(text="", stop_reason="unknown", error=said[:_SAID])
     return reply_of(output)
 
 

@@ -1,0 +1,235 @@
+"""Servers with quirks: nothing that they send looks like an answer and is none."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai.log import EvalLog
+from inspect_ai.model import Model, get_model
+
+from offrecord.records import Ended, Form, Status
+from offrecord.task import debate
+from offrecord.transcript.inspect_logs import import_inspect
+from tests.fake_server import FakeServer, Wire, completion, http, well_formed
+
+pytest.importorskip("openai", reason="the extra 'openai' is not installed")
+
+Body = dict[str, Any]
+CALLS = 2 * 6  # agents x outputs of a turn
+
+
+def sent(value: object) -> Wire:
+    return Wire(http(json.dumps(value).encode()))
+
+
+def good(body: Body) -> dict[str, Any]:
+    return completion(body, well_formed(body["messages"]))
+
+
+def asked(body: Body) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def is_survey(body: Body) -> bool:
+    return "statement codes" in asked(body)
+
+
+def is_silent(body: Body) -> bool:
+    return "no one in the discussion hears" in asked(body)
+
+
+def each_in_turn(*wires: Callable[[Body], Wire]) -> Callable[[Body], Wire]:
+    """One way to answer for each of the first requests, and a good reply after."""
+    left = list(wires)
+    return lambda body: left.pop(0)(body) if left else sent(good(body))
+
+
+def ended(body: Body, reason: str, text: str | None = None, **choice: object) -> Wire:
+    """A reply with its finish reason."""
+    reply = good(body) if text is None else completion(body, text)
+    reply["choices"][0] |= {"finish_reason": reason, **choice}
+    return sent(reply)
+
+
+def model_at(server: FakeServer) -> Model:
+    model = get_model(
+        "openai-api/quirky/model", base_url=server.url, api_key="k", memoize=False
+    )
+    api: Any = model.api
+    api.retry_wait = lambda: lambda _: 0.0  # there is no server to spare
+    return model
+
+
+class Held(NamedTuple):
+    """One debate of one round."""
+
+    log: EvalLog
+    rows: pl.DataFrame
+    server: FakeServer
+
+    @property
+    def heard(self) -> str:
+        """All that the server was sent."""
+        return json.dumps([body["messages"] for body in self.server.bodies])
+
+
+def held(respond: Callable[[Body], Wire], logs: Path) -> Held:
+    with FakeServer(respond=respond) as server:
+        [log] = inspect_eval(
+            debate(rounds=1),
+            model=model_at(server),
+            log_dir=str(logs),
+            display="none",
+        )
+    assert not server.faults
+    return Held(log, import_inspect(logs, "study").transcript, server)
+
+
+def test_an_error_under_the_status_of_success_is_sent_again(tmp_path: Path) -> None:
+    errors: list[object] = [
+        {"code": 429, "message": "slow down"},
+        {"code": "502", "message": "gone"},
+        {"type": "overloaded_error", "message": "slow down"},
+        {"message": "try again"},
+        "out of luck",
+    ]
+    wires = [partial(lambda error, _: sent({"error": error}), error) for error in errors]
+    wires.insert(3, lambda body: sent(good(body)))
+    found = held(each_in_turn(*wires), tmp_path)
+    assert found.log.status == "success"
+    assert len(found.server.bodies) == CALLS + len(errors)
+    assert set(found.rows["status"]) == {Status.OK}
+    assert found.rows["transport_retries"].sum() == len(errors)
+
+
+def test_tries_are_finite_and_the_last_error_is_kept_in_its_words(
+    tmp_path: Path,
+) -> None:
+    # Nobody knows whether "out of luck" passes; a refused option never does.
+    def respond(body: Body) -> Wire:
+        if is_survey(body):
+            return sent({"error": "out of luck"})
+        refused = {"code": 400, "message": "no such option"}
+        return sent({"error": refused} if is_silent(body) else good(body))
+
+    found = held(respond, tmp_path)
+    assert found.log.status == "success"
+    surveys = found.rows.filter(form=Form.SURVEY)
+    assert set(surveys["transport_retries"]) == {4}
+    assert all("out of luck" in why for why in surveys["stop_reason"])
+    silent = found.rows.filter(channel="off_record", form=Form.UTTERANCE)
+    assert set(silent["transport_retries"]) == {0}
+    assert all("400: no such option" in why for why in silent["stop_reason"])
+    assert set([*surveys["status"], *silent["status"]]) == {Status.ERROR}
+    assert set(found.rows.filter(form=Form.UTTERANCE, channel="public")["status"]) == {
+        Status.OK
+    }
+
+
+def test_a_wrong_key_under_the_status_of_success_stops_the_study(
+    tmp_path: Path,
+) -> None:
+    wrong = {"error": {"code": 401, "message": "no such user"}}
+    found = held(each_in_turn(lambda _: sent(wrong)), tmp_path)
+    assert found.log.status == "error"
+    assert found.rows["ended"].is_null().all()
+
+
+def test_a_reply_that_broke_off_is_never_spoken_and_its_text_is_kept(
+    tmp_path: Path,
+) -> None:
+    def respond(body: Body) -> Wire:
+        if is_survey(body) or is_silent(body):
+            return sent(good(body))
+        return ended(body, "error", "DO NOT PROMOTE - half a tex")
+
+    found = held(respond, tmp_path)
+    spoken = found.rows.filter(channel="public", form=Form.UTTERANCE)
+    assert set(spoken["status"]) == {Status.ERROR}
+    assert set(spoken["text"]) == {"DO NOT PROMOTE - half a tex"}
+    assert all("finish_reason: error" in why for why in spoken["stop_reason"])
+    assert set(found.rows["ended"]) == {Ended.NO_PUBLIC_TEXT}
+    assert "half a tex" not in found.heard
+    assert len(found.server.bodies) == CALLS / 2  # nothing is asked again
+
+
+def test_every_word_for_an_end_has_its_status(tmp_path: Path) -> None:
+    words = {
+        "eos_token": Status.OK,
+        "STOP": Status.OK,
+        "SAFETY": Status.FILTERED,
+        "MAX_TOKENS": Status.TRUNCATED,
+        "insufficient_system_resource": Status.ERROR,
+        "abort": Status.ERROR,
+    }
+    endings = [partial(lambda reason, body: ended(body, reason), word) for word in words]
+    choice = {"error": {"code": 502, "message": "the model went away"}}
+    wires = [lambda body: sent(good(body)), *endings]
+    wires.append(lambda body: ended(body, "stop", **choice))
+    found = held(each_in_turn(*wires), tmp_path)
+    statuses = Counter(found.rows["status"])
+    expected = Counter([*words.values(), Status.ERROR])
+    expected[Status.OK] += CALLS - len(words) - 1
+    assert statuses == Counter({str(status): n for status, n in expected.items()})
+    assert "the model went away" in " ".join(found.rows["stop_reason"])
+
+
+def test_content_in_parts_is_read_and_its_thinking_is_not_said(tmp_path: Path) -> None:
+    def respond(body: Body) -> Wire:
+        reply = good(body)
+        message = reply["choices"][0]["message"]
+        text = message["content"]
+        message["content"] = [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "secret plan"}]},
+            {"type": "text", "text": text[:3]},
+            {"type": "text", "text": text[3:]},
+        ]
+        if is_survey(body):  # a field for thinking hides the list from some clients
+            message["reasoning_content"] = "secret plan"
+        return sent(reply)
+
+    found = held(respond, tmp_path)
+    assert set(found.rows["status"]) == {Status.OK}
+    assert set(found.rows["reasoning"]) == {"secret plan"}
+    texts = found.rows["text"].to_list()
+    assert all(text.startswith(("{", "DO NOT PROMOTE - ", "PROMOTE - ")) for text in texts)
+    assert not any("type" in text for text in texts)
+    assert "secret plan" not in found.heard
+    assert "what was said so far leaves it there" in found.heard
+
+
+OVERFLOWS = [
+    (400, "request (131168 tokens) exceeds the available context size (131072 tokens)"),
+    (500, "Context size has been exceeded."),
+    (400, "Requested tokens (2285) exceed context window of 2048"),
+    (400, "This model's maximum context length is 2048 tokens."),
+    (200, "the request exceeds the available context size. try increasing it"),
+]
+
+
+@pytest.mark.parametrize(("status", "words"), OVERFLOWS)
+def test_a_prompt_that_no_longer_fits_ends_the_run_with_that_reason(
+    status: int, words: str, tmp_path: Path
+) -> None:
+    # The second speaker's prompts have the first one's words in them.
+    def respond(body: Body) -> Wire:
+        if "leaves it there" not in json.dumps(body["messages"]):
+            return sent(good(body))
+        error = {"error": {"code": status if status != 200 else 400, "message": words}}
+        return Wire(http(json.dumps(error).encode(), status))
+
+    found = held(respond, tmp_path)
+    assert found.log.status == "success"
+    assert set(found.rows["ended"]) == {Ended.CONTEXT_OVERFLOW}
+    second = found.rows.filter(turn=2)
+    assert set(second["status"]) == {Status.ERROR}
+    assert set(second["stop_reason"]) == {"model_length"}
+    assert len(found.server.bodies) <= CALLS + 2 * CALLS  # a client tries 500 itself
