@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -12,12 +15,13 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 from inspect_ai import eval as inspect_eval
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 from inspect_ai.model import Model, get_model
 
 from offrecord.records import Ended, Form, Status
 from offrecord.task import debate
 from offrecord.transcript.inspect_logs import import_inspect
+from offrecord.transcript.record import open_record
 from tests.fake_server import FakeServer, Wire, completion, http, well_formed
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
@@ -233,3 +237,95 @@ def test_a_prompt_that_no_longer_fits_ends_the_run_with_that_reason(
     assert set(second["status"]) == {Status.ERROR}
     assert set(second["stop_reason"]) == {"model_length"}
     assert len(found.server.bodies) <= CALLS + 2 * CALLS  # a client tries 500 itself
+
+
+class Called(NamedTuple):
+    """What a call of the command line left."""
+
+    code: int
+    printed: str
+    """Both streams."""
+
+    @property
+    def last(self) -> str:
+        return self.printed.strip().splitlines()[-1]
+
+
+def offrecord(*words: str, **environment: str) -> Called:
+    done = subprocess.run(
+        [sys.executable, "-m", "offrecord", *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+    )
+    encoding = environment.get("PYTHONIOENCODING", "utf-8")
+    printed = (done.stdout + done.stderr).decode(encoding)
+    assert "Traceback" not in printed, printed
+    return Called(done.returncode, printed)
+
+
+def ran(out: Path, respond: Callable[[Body], Wire], *words: str) -> Called:
+    """A study of one round against a server."""
+    with FakeServer(respond=respond) as server:
+        called = offrecord(
+            *("run", "--model", "openai-api/quirky/model", "--out", str(out)),
+            *("--scenario", "promotion", "--rounds", "1", *words),
+            *("--", "--display", "none", "--max-retries", "0"),
+            **server.environment("quirky"),
+        )
+    assert not server.faults
+    return called
+
+
+def test_a_study_of_nothing_but_empty_replies_is_no_success(tmp_path: Path) -> None:
+    respond = lambda body: sent(completion(body, ""))  # noqa: E731
+    called = ran(tmp_path / "s", respond, "--condition", "baseline", "--runs", "2")
+    assert called.code == 1
+    assert "no reply says anything (empty)" in called.last
+    assert set(open_record(tmp_path / "s").transcript["ended"]) == {Ended.NO_PUBLIC_TEXT}
+
+
+def test_a_study_without_any_choices_is_no_success(tmp_path: Path) -> None:
+    respond = lambda body: sent({**good(body), "choices": []})  # noqa: E731
+    called = ran(tmp_path / "s", respond, "--condition", "baseline", "--runs", "5")
+    assert called.code == 1
+    assert "no reply says anything (error)" in called.last
+    study = open_record(tmp_path / "s")
+    assert set(study.transcript["stop_reason"]) == {"no reply"}
+    assert study.ended_runs == 0
+
+
+def test_a_router_is_named_and_no_gate_passes_on_its_answers(tmp_path: Path) -> None:
+    def respond(body: Body) -> Wire:
+        return sent({**good(body), "model": "b" if is_silent(body) else "a"})
+
+    out = str(tmp_path / "s")
+    conditions = ("--condition", "baseline", "--condition", "alignment-future")
+    named = "several models answered for openai-api/quirky/model: off_record by b ("
+    assert named in ran(tmp_path / "s", respond, *conditions, "--runs", "8").printed
+    for verb, code in ((("estimate", out), 0), (("audit", out, "--max-divergence", "90"), 3)):
+        called = offrecord(*verb)
+        assert called.code == code
+        assert named in " ".join(called.printed.split())
+
+
+def test_a_log_without_samples_is_named_at_import(tmp_path: Path) -> None:
+    held(lambda body: sent(good(body)), tmp_path / "logs")
+    [path] = (tmp_path / "logs").glob("*.eval")
+    empty = read_eval_log(str(path), header_only=True)
+    empty.samples, empty.status = [], "cancelled"
+    write_eval_log(empty, str(tmp_path / "logs" / "empty.eval"))
+    imported = import_inspect(tmp_path / "logs", "study")
+    assert imported.left_out == ("empty.eval: no samples (log is cancelled)",)
+    assert imported.transcript.height == CALLS
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_a_terminal_without_unicode_gets_no_traceback(
+    encoding: str, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "s")
+    study = ("--scenario", "promotion", "--rounds", "1", "--out", out)
+    run = ("run", "--model", "simulated/paper", *study)  # each kind of missing value
+    for words in (run, ("estimate", out), ("content", "list")):
+        assert offrecord(*words, PYTHONIOENCODING=encoding).code == 0

@@ -104,7 +104,11 @@ def some_echoing(body: dict[str, Any]) -> Wire:
     return Wire(http(json.dumps({**said, "system_fingerprint": KEY}).encode()))
 
 
-@pytest.mark.parametrize("respond", [echoing(401), some_echoing], ids=["401", "some"])
+@pytest.mark.parametrize(
+    "respond",
+    [echoing(401), echoing(200), some_echoing],
+    ids=["401", "under 200", "some"],
+)
 def test_a_key_that_a_server_sends_back_is_in_nothing(
     respond: Callable[[dict[str, Any]], Wire], tmp_path: Path
 ) -> None:

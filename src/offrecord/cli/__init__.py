@@ -6,10 +6,13 @@ neither Inspect nor polars.
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import io
 import os
 import sys
 import traceback
+import unicodedata
 from typing import Final, NoReturn
 
 import click
@@ -73,6 +76,10 @@ def main() -> None:
 
     So does what nobody foresaw, with its traceback, where 1 is a verdict.
     """
+    codecs.register_error("offrecord", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="offrecord")
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as exit_:
@@ -97,6 +104,15 @@ def main() -> None:
             raise
         traceback.print_exc()
         sys.exit(2)
+
+
+def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What a terminal cannot show: dashes as hyphens, all else as its escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text, end = codecs.backslashreplace_errors(error)
+    dash = unicodedata.category(error.object[error.start]) == "Pd"
+    return ("-", error.start + 1) if dash else (text, end)
 
 
 def _end_quietly() -> NoReturn:

@@ -65,7 +65,7 @@ def run(
         raise OffrecordError(
             "--shard and --executor: the executor makes the shards itself"
         )
-    from offrecord.cli.summary import show_summary
+    from offrecord.cli.summary import said_nothing, show_summary
     from offrecord.runner.logs import is_sharded
     from offrecord.runner.logs import log_root as root_of
 
@@ -88,6 +88,10 @@ def run(
 
         finished = run_study(file, fields, words, out)
     show_summary(finished.study)
+    silence = said_nothing(finished.study)
+    if silence:
+        click.echo(f"offrecord: {silence}", err=True)
+        sys.exit(1)
     if finished.ended < finished.planned:
         click.echo(
             f"offrecord: {finished.ended} of {finished.planned} runs are done; resume "

@@ -16,6 +16,7 @@ def show_summary(study: Record) -> None:
     from offrecord.estimates.frames.table import estimate_table
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
+    from offrecord.transcript.answered import mixed_answers
     from offrecord.transcript.ended import first_ended
     from offrecord.transcript.guesses import guessed_replies
 
@@ -41,6 +42,9 @@ def show_summary(study: Record) -> None:
             f"{escaped(reason)}",
             err=True,
         )
+    mixed = mixed_answers(study.transcript)
+    if mixed:
+        click.echo(f"offrecord: warning: {mixed}", err=True)
     for model, used in study.usage.items():
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
     print_summary(estimate_table(pairs_of(study)))
@@ -60,6 +64,18 @@ def show_partial(study: Record) -> None:
             f"{resume}",
             err=True,
         )
+
+
+def said_nothing(study: Record) -> str:
+    """What to say of a study in which no reply says anything; nothing of any other."""
+    statuses = sorted(study.transcript["status"].unique())
+    if not all(Status(status).silent for status in statuses):
+        return ""
+    return (
+        f"no reply says anything ({', '.join(statuses)}), so there is nothing to "
+        "measure: mend the server or its settings (such as the token limit), then "
+        "begin a new study"
+    )
 
 
 def _came_back(transcript: pl.DataFrame) -> str:

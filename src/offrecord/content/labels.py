@@ -15,7 +15,12 @@ from typing import Final
 
 from offrecord.content.damage import damages
 from offrecord.content.document import data_folder, read_document
-from offrecord.content.letters import LETTER_RULES, fold, fold_with_origin
+from offrecord.content.letters import (
+    LETTER_RULES,
+    fold,
+    fold_with_origin,
+    mark_ranges,
+)
 from offrecord.records import OffrecordError, digest
 
 _WORDS: Final = read_document(data_folder("parsing") / "labels.yaml")
@@ -230,7 +235,8 @@ def _near(index: int, words: list[str]) -> list[tuple[str, str]]:
         for c in range(1, len(word))
     ]
     if strays:
-        pattern = "|".join(strays).replace(re.escape("\0"), r"[^\w\n]")
+        stray = rf"[^\w\n{mark_ranges()}]"
+        pattern = "|".join(strays).replace(re.escape("\0"), stray)
         forms.append((f"d{index}", pattern))
     return forms
 
@@ -242,5 +248,5 @@ def _gapped(words: Sequence[str], count: str = "+") -> str:
 def _alternatives(forms: Sequence[tuple[str, str]]) -> re.Pattern[str]:
     """One pattern of named forms, each a run of whole words in any case."""
     choice = "|".join(f"(?P<{name}>{pattern})" for name, pattern in forms) or "(?!)"
-    end = r"(?![\w']|-(?-i:[a-z0-9]))|(?-i:(?=[A-Z][a-z]|[AI]\s))"
+    end = rf"(?![\w'{mark_ranges()}]|-(?-i:[a-z0-9]))|(?-i:(?=[A-Z][a-z]|[AI]\s))"
     return re.compile(rf"(?:{choice})(?:{end})", re.IGNORECASE)

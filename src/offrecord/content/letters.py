@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from itertools import groupby
 from typing import Final
 
 from offrecord.content.document import data_folder, read_document
@@ -37,6 +39,20 @@ def is_invisible(char: str) -> bool:
     if char in _FILLERS or unicodedata.category(char) in {"Cf", "Cc", "Cs"}:
         return True
     return any(low <= ord(char) <= high for low, high in _SELECTORS)
+
+
+def is_mark(char: str) -> bool:
+    """Whether a character is written on the letter before it and is part of a word."""
+    return unicodedata.category(char)[0] == "M"
+
+
+@cache
+def mark_ranges() -> str:
+    """All such characters, as the inside of a pattern's class."""
+    codes = [code for code in range(0x300, 0x20000) if is_mark(chr(code))]
+    runs = groupby(enumerate(codes), lambda pair: pair[1] - pair[0])
+    ends = ([code for _, code in run] for _, run in runs)
+    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in ends)
 
 
 def _look_alikes() -> dict[str, str]:

@@ -27,6 +27,8 @@ from offrecord.transcript.folder import DESIGN_FILE, MOVED
 RUNNING: Final = ".running"
 """Beside the logs: the file that a running eval set keeps locked."""
 
+_ENCODING: Final = "PYTHONIOENCODING"
+
 _LOOK_EVERY: Final = 1.0
 """Seconds between two looks whether the study is still there."""
 
@@ -84,7 +86,12 @@ def eval_set(
     ]
     if not is_remote(logs):
         set_aside_torn(Path(logs))
-    environment = {**os.environ, MOVED: str(study.resolve())}
+    encoding = os.environ.get(_ENCODING, "").partition(":")[0]
+    environment = {
+        **os.environ,
+        MOVED: str(study.resolve()),
+        _ENCODING: f"{encoding}:backslashreplace",  # its display has signs of its own
+    }
     with (
         _inherited_lock(logs, patience) as locks,
         subprocess.Popen(command, env=environment, pass_fds=locks) as process,

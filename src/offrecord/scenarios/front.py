@@ -24,12 +24,13 @@ from pydantic import (
 from offrecord.content.boundary.shown import hidden_character
 from offrecord.content.document import Front
 from offrecord.content.labels import label_set, plain_copy
+from offrecord.content.letters import is_mark, mark_ranges
 from offrecord.records import ENGLISH, Kind, OffrecordError, Role, Timing
 
 LONGEST_LABEL = 60
 """Characters; a longer label is an answer, and fills a reply's head."""
 
-_LABEL = re.compile(rf"(?=.{{1,{LONGEST_LABEL}}}$)[^\W_]+(?:[ '-][^\W_]+)*")
+_LABEL = re.compile(r"[^\W_]+(?:[ '-][^\W_]+)*")
 
 STANDARD_DOSE = 2
 """The dose of a condition that names none: neither a hint nor with its precedent."""
@@ -87,7 +88,8 @@ class ScenarioFront(Front):
 
 def _check_readable(label: str, labels: tuple[str, str]) -> None:
     """Refuse a label that a reply could state and no parser would find there."""
-    if not _LABEL.fullmatch(label):
+    letters = "".join(char for char in label if not is_mark(char))
+    if len(label) > LONGEST_LABEL or not _LABEL.fullmatch(letters):
         raise ValueError(
             f"'{label}' is no label: use up to {LONGEST_LABEL} letters, digits, and "
             "single spaces, hyphens or apostrophes between them"
@@ -108,7 +110,7 @@ def label_key(label: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", label).casefold()
     shown = "".join(c for c in folded if unicodedata.category(c) != "Cf")
-    return " ".join(re.findall(r"\w+", shown))
+    return " ".join(re.findall(rf"[\w{mark_ranges()}]+", shown))
 
 
 class AgentFront(Front):

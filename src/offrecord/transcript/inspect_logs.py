@@ -140,12 +140,15 @@ def _read_log(gathering: _Gathering, path: Path | str) -> None:
         samples = read_eval_log_samples(
             str(path), all_samples_required=False, resolve_attachments=True
         )
+        sample = None
         for sample in samples:
             where = f"{name}: sample {sample.id} repeat {sample.epoch}"
             try:
                 rows += _read_sample(gathering, sample, name)
             except (OffrecordError, KeyError, TypeError, ValueError) as error:
                 gathering.left_out.append(f"{where}: {_line(error)}")
+        if sample is None:
+            gathering.left_out.append(f"{name}: no samples (log is {header.status})")
     except Exception as error:  # a foreign file can fail in any way
         gathering.left_out.append(f"{name}: cannot be read ({_line(error)})")
     try:
