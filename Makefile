@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+FLOOR  := $(shell sed -n 's/.*"inspect-ai>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 PYTEST := $(BIN)/pytest -n $(or $(WORKERS),2) --dist worksteal
 
-.PHONY: demo test quick check docs bench weights clean
+.PHONY: demo test quick floor check docs bench weights clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml
@@ -28,6 +29,12 @@ test: weights
 quick: $(READY) ## the tests that start no debate and no model: under 90 s on two cores
 	$(PYTEST) -m "not slow"
 
+floor: $(READY) ## what meets Inspect, with the oldest release that pyproject allows
+	rm -rf .floor
+	$(BIN)/pip install --quiet --no-deps --target .floor inspect-ai==$(FLOOR)
+	PYTHONPATH=.floor $(PYTEST) tests/test_inspect.py tests/test_providers_openai.py \
+		tests/test_quirks.py tests/test_viewer.py
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,4 +50,4 @@ bench: weights
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .floor site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -666,6 +666,7 @@ def audit_of(*checks: Check, shortfall: str = "") -> dict[str, Any]:
         gate=Gate(max_divergence=10),
         checks=checks,
         shortfall=shortfall,
+        doubt="",
         runs=10,
         interim=Interim(1, 1, 1, 1),
         transcripts="0",

@@ -84,5 +84,16 @@ def test_counts_and_flags_above_five_percent() -> None:
     )
 
 
+def test_stances_that_one_channel_loses_are_flagged() -> None:
+    public, other = np.zeros(40), np.zeros(40)
+    other[:2] = NAN
+    assert missingness(public, other, 20, 20).flags == (), "5 points apart"
+    other[2] = NAN
+    apart = "stances are missing in 0.0% of public turns and in 7.5% of the others'"
+    assert missingness(public, other, 20, 20).flags[-1] == apart
+    public[:3] = NAN
+    assert len(missingness(public, other, 20, 20).flags) == 1
+
+
 def test_range_of_a_difference() -> None:
     assert Range(0.2, 0.5).minus(Range(0.1, 0.4)) == pytest.approx((-0.2, 0.4))

@@ -27,6 +27,7 @@ from tests.fake_server import FakeServer, Wire, completion, http, well_formed
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
 Body = dict[str, Any]
+Answer = Callable[[Body], Wire]
 CALLS = 2 * 6  # agents x outputs of a turn
 
 
@@ -50,7 +51,7 @@ def is_silent(body: Body) -> bool:
     return "no one in the discussion hears" in asked(body)
 
 
-def each_in_turn(*wires: Callable[[Body], Wire]) -> Callable[[Body], Wire]:
+def each_in_turn(*wires: Answer) -> Answer:
     """One way to answer for each of the first requests, and a good reply after."""
     left = list(wires)
     return lambda body: left.pop(0)(body) if left else sent(good(body))
@@ -85,7 +86,7 @@ class Held(NamedTuple):
         return json.dumps([body["messages"] for body in self.server.bodies])
 
 
-def held(respond: Callable[[Body], Wire], logs: Path) -> Held:
+def held(respond: Answer, logs: Path) -> Held:
     with FakeServer(respond=respond) as server:
         [log] = inspect_eval(
             debate(rounds=1),
@@ -105,7 +106,9 @@ def test_an_error_under_the_status_of_success_is_sent_again(tmp_path: Path) -> N
         {"message": "try again"},
         "out of luck",
     ]
-    wires = [partial(lambda error, _: sent({"error": error}), error) for error in errors]
+    wires: list[Answer] = [
+        partial(lambda error, _: sent({"error": error}), error) for error in errors
+    ]
     wires.insert(3, lambda body: sent(good(body)))
     found = held(each_in_turn(*wires), tmp_path)
     assert found.log.status == "success"
@@ -132,7 +135,7 @@ def test_tries_are_finite_and_the_last_error_is_kept_in_its_words(
     silent = found.rows.filter(channel="off_record", form=Form.UTTERANCE)
     assert set(silent["transport_retries"]) == {0}
     assert all("400: no such option" in why for why in silent["stop_reason"])
-    assert set([*surveys["status"], *silent["status"]]) == {Status.ERROR}
+    assert {*surveys["status"], *silent["status"]} == {Status.ERROR}
     assert set(found.rows.filter(form=Form.UTTERANCE, channel="public")["status"]) == {
         Status.OK
     }
@@ -174,10 +177,12 @@ def test_every_word_for_an_end_has_its_status(tmp_path: Path) -> None:
         "insufficient_system_resource": Status.ERROR,
         "abort": Status.ERROR,
     }
-    endings = [partial(lambda reason, body: ended(body, reason), word) for word in words]
-    choice = {"error": {"code": 502, "message": "the model went away"}}
-    wires = [lambda body: sent(good(body)), *endings]
-    wires.append(lambda body: ended(body, "stop", **choice))
+    failed = {"code": 502, "message": "the model went away"}
+    wires: list[Answer] = [
+        lambda body: sent(good(body)),
+        *(partial(lambda word, body: ended(body, word), word) for word in words),
+        lambda body: ended(body, "stop", error=failed),
+    ]
     found = held(each_in_turn(*wires), tmp_path)
     statuses = Counter(found.rows["status"])
     expected = Counter([*words.values(), Status.ERROR])
@@ -204,7 +209,8 @@ def test_content_in_parts_is_read_and_its_thinking_is_not_said(tmp_path: Path) -
     assert set(found.rows["status"]) == {Status.OK}
     assert set(found.rows["reasoning"]) == {"secret plan"}
     texts = found.rows["text"].to_list()
-    assert all(text.startswith(("{", "DO NOT PROMOTE - ", "PROMOTE - ")) for text in texts)
+    heads = ("{", "DO NOT PROMOTE - ", "PROMOTE - ")
+    assert all(text.startswith(heads) for text in texts)
     assert not any("type" in text for text in texts)
     assert "secret plan" not in found.heard
     assert "what was said so far leaves it there" in found.heard
@@ -264,7 +270,7 @@ def offrecord(*words: str, **environment: str) -> Called:
     return Called(done.returncode, printed)
 
 
-def ran(out: Path, respond: Callable[[Body], Wire], *words: str) -> Called:
+def ran(out: Path, respond: Answer, *words: str) -> Called:
     """A study of one round against a server."""
     with FakeServer(respond=respond) as server:
         called = offrecord(
@@ -282,7 +288,9 @@ def test_a_study_of_nothing_but_empty_replies_is_no_success(tmp_path: Path) -> N
     called = ran(tmp_path / "s", respond, "--condition", "baseline", "--runs", "2")
     assert called.code == 1
     assert "no reply says anything (empty)" in called.last
-    assert set(open_record(tmp_path / "s").transcript["ended"]) == {Ended.NO_PUBLIC_TEXT}
+    assert set(open_record(tmp_path / "s").transcript["ended"]) == {
+        Ended.NO_PUBLIC_TEXT
+    }
 
 
 def test_a_study_without_any_choices_is_no_success(tmp_path: Path) -> None:
@@ -301,9 +309,10 @@ def test_a_router_is_named_and_no_gate_passes_on_its_answers(tmp_path: Path) -> 
 
     out = str(tmp_path / "s")
     conditions = ("--condition", "baseline", "--condition", "alignment-future")
-    named = "several models answered for openai-api/quirky/model: off_record by b ("
-    assert named in ran(tmp_path / "s", respond, *conditions, "--runs", "8").printed
-    for verb, code in ((("estimate", out), 0), (("audit", out, "--max-divergence", "90"), 3)):
+    named = "several models answered for openai-api/quirky/model: off_record by a ("
+    assert named in ran(tmp_path / "s", respond, *conditions, "--runs", "1").printed
+    gate = ("audit", out, "--max-missing", "5")  # passes on any other study
+    for verb, code in ((("estimate", out), 0), (gate, 3)):
         called = offrecord(*verb)
         assert called.code == code
         assert named in " ".join(called.printed.split())

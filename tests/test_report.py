@@ -353,6 +353,13 @@ def test_missing_stances_are_missing_on_the_page(tmp_path: Path) -> None:
     assert "off record: 1 unclear" in {cell for line in told for cell in line}
 
 
+def test_what_is_spoken_by_its_last_label_alone_is_counted(tmp_path: Path) -> None:
+    rows = moved()
+    rows[0] |= {"text": "My thoughts:\nIt is thin.\nDO NOT SIGN - no.", "status": "ok"}
+    page = page_of(small(tmp_path / "s", rows, rounds=1))
+    assert "spoken by the last label alone 1 (12.5 %)" in page.words
+
+
 def test_another_channel_is_called_by_its_name(tmp_path: Path) -> None:
     rows = moved()
     for one in rows[1::2]:

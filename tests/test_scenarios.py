@@ -20,6 +20,7 @@ from offrecord.protocol.merge import grown_design, new_design
 from offrecord.protocol.script import material_of
 from offrecord.records import Kind, OffrecordError, Role, Timing
 from offrecord.scenarios.check import check_folder
+from offrecord.scenarios.front import ScenarioFront
 from offrecord.scenarios.load import (
     builtin_ids,
     load_scenario,
@@ -772,6 +773,15 @@ def test_new_leaves_what_is_there_alone(tmp_path: Path) -> None:
     assert [path.name for path in kept.parent.iterdir()] == ["thesis.txt"]
     (tmp_path / "empty").mkdir()
     assert run("new", "scenario", str(tmp_path / "empty")).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [("สนับสนุน", "คัดค้าน"), ("समर्थन", "विरोध"), ("का", "कि")],
+)
+def test_labels_may_have_signs_on_their_letters(labels: tuple[str, str]) -> None:
+    front = {"title": "x", "labels": labels, "leaning": "balanced"}
+    assert ScenarioFront.model_validate(front).labels == labels
 
 
 def test_list_names_every_built_in_scenario() -> None:

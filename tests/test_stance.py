@@ -508,6 +508,9 @@ SCRIPTS = [
     ("მხარს", "წინააღმდეგი"),
     ("KATILIYORUM", "KARŞIYIM"),
     ("ĐỒNG Ý", "PHẢN ĐỐI"),
+    ("สนับสนุน", "คัดค้าน"),
+    ("समर्थन", "विरोध"),
+    ("ஆதரவு", "எதிர்ப்பு"),
 ]
 STOPS = [*"。，、：；！.,:;!،؛۔।【「", "——", " — ", "\n"]
 
@@ -527,6 +530,14 @@ def test_a_label_of_any_script_is_read_with_its_punctuation(
     assert parse_stance(f"{text} x", labels).label in wanted
     if stop in "。，、：；！" and label[0] > "\u3000":
         assert parse_stance(f"{text}因为", labels).label == label
+
+
+def test_a_mark_on_a_letter_makes_another_word() -> None:
+    # "come" and "horse" differ by a sign on the letter; so do many words of Hindi.
+    assert parse_stance("ม้า — x", ("มา", "ไป")).label is None
+    assert parse_stance("मां — x", ("मा", "ना")).label is None
+    for label in ("มา", "ม้า"):
+        assert parse_stance(f"{label} — x", ("มา", "ม้า")).label == label
 
 
 @pytest.mark.parametrize("labels", [PROMOTE, HOLD])

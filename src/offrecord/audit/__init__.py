@@ -22,6 +22,7 @@ from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.records import OffrecordError
+from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.designed import shortfall
 from offrecord.transcript.record import Record, open_record
 
@@ -41,6 +42,8 @@ class Audit:
     checks: tuple[Check, ...]
     shortfall: str
     """Why the study is not the whole one that was designed; empty where it is."""
+    doubt: str
+    """Why its replies decide nothing, whole or not; empty where they do."""
     runs: int
     """Runs that ended by themselves."""
     interim: Interim
@@ -52,7 +55,7 @@ class Audit:
     @property
     def verdict(self) -> Verdict:
         """Of a whole study: fails if any check does, passes if all do."""
-        return overall(self.checks, self.shortfall)
+        return overall(self.checks, self.shortfall or self.doubt)
 
     def as_dict(self) -> dict[str, Any]:
         """The audit as plain values; what is undefined is None."""
@@ -65,6 +68,7 @@ class Audit:
             "transcripts": self.transcripts,
             "runs": self.runs,
             "shortfall": self.shortfall,
+            "doubt": self.doubt,
             **self.interim._asdict(),
             "level": LEVEL,
             "note": self.note,
@@ -77,8 +81,8 @@ def overall(checks: tuple[Check, ...], shortfall: str = "") -> Verdict:
 
     Args:
         checks: What was judged; nothing at all is inconclusive.
-        shortfall: Why the study is not whole. Then it is inconclusive: whoever stops
-            early may stop when it suits.
+        shortfall: Why the study is not whole, or decides nothing. Then it is
+            inconclusive: whoever stops early may stop when it suits.
     """
     found = {check.verdict for check in checks}
     if shortfall or not found:
@@ -110,14 +114,15 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
     if against is not None and gate.margin is not None:
         found += against_checks(study, open_record(against), gate.by, gate.margin / 100)
     checks = tuple(replace(one.check, sample_size=sample_size(one)) for one in found)
-    lacking = shortfall(study)
-    code = EXIT_CODES[overall(checks, lacking)]
+    lacking, doubt = shortfall(study), mixed_answers(study.transcript)
+    code = EXIT_CODES[overall(checks, lacking or doubt)]
     transcripts = transcript_digest(study)
     return Audit(
         study=str(study.facts.get("study", study.path.name)),
         gate=gate,
         checks=checks,
         shortfall=lacking,
+        doubt=doubt,
         runs=study.ended_runs,
         interim=count_analysis(study, gate, code, transcripts),
         transcripts=transcripts,

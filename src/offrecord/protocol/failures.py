@@ -55,7 +55,8 @@ class ServerFailureError(Exception):
         self.code = fields.get("code") or fields.get("type")
         told = str(fields.get("message") or error)
         super().__init__(f"{self.code}: {told}" if self.code else told)
-        self.status_code = int(self.code) if str(self.code).isdecimal() else None
+        code = str(self.code)
+        self.status_code = int(code) if code.isdecimal() else None
         self._tries = tries
 
     @property
@@ -88,19 +89,20 @@ def watch_failures(model: Model) -> None:
     @wraps(generate)
     async def watched(input: Sequence[ChatMessage], *words: Any, **named: Any) -> Any:  # noqa: ANN401
         _response.set({})
+        given: Any = None
+        came: ModelOutput | Exception
+        sent: Mapping[str, Any] | None
         try:
             given = await generate(input, *words, **named)
+            came, call = given if isinstance(given, tuple) else (given, None)
+            sent = call.response if isinstance(call, ModelCall) else None
         except Exception as error:
-            read = await _read(error, _response.get(), input, model.name)
-            if isinstance(read, Exception):
-                raise read
-            return read
-        came, call = given if isinstance(given, tuple) else (given, None)
-        sent = call.response if isinstance(call, ModelCall) else None
+            came, call, sent = error, None, _response.get()
         read = await _read(came, sent or {}, input, model.name)
-        if isinstance(read, ServerFailureError):
+        failed = given is None or isinstance(read, ServerFailureError)
+        if failed and isinstance(read, Exception):
             raise read
-        return given if read is came else (read, call)
+        return given if read is came else (read if call is None else (read, call))
 
     api.generate = watched
     api.should_retry = lambda error: (

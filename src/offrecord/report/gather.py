@@ -13,7 +13,9 @@ from offrecord.report.page.findings import Findings
 from offrecord.report.prompts import study_items, study_prompts
 from offrecord.report.quotes import study_quotes
 from offrecord.transcript.designed import planned_of
+from offrecord.transcript.ended import first_ended
 from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.guesses import guessed_replies
 from offrecord.transcript.record import Record
 
 
@@ -83,6 +85,7 @@ def _design(study: Record, others: list[str]) -> list[tuple[str, str]]:
         ("input tokens", _total(rows, "input_tokens")),
         ("of these from a cache", _cached(rows)),
         ("output tokens", _total(rows, "output_tokens")),
+        ("spoken by the last label alone", _guessed(rows)),
         ("held", _dates(rows)),
         ("answered by", ", ".join(_levels(rows, "model_answered"))),
         ("settings sent", "; ".join(_levels(rows, "settings"))),
@@ -108,6 +111,13 @@ def _factors(rows: pl.DataFrame) -> list[str]:
 def _total(rows: pl.DataFrame, column: str) -> str:
     known = rows[column].drop_nulls()
     return count(int(known.sum())) if known.len() else ""
+
+
+def _guessed(rows: pl.DataFrame) -> str:
+    """Utterances with thinking that no known mark ends, and their share."""
+    said = first_ended(rows).filter(form=Form.UTTERANCE).height
+    guessed = guessed_replies(rows).height
+    return f"{count(guessed)} ({100 * guessed / said:.1f} %)" if guessed else ""
 
 
 def _cached(rows: pl.DataFrame) -> str:

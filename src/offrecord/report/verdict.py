@@ -61,6 +61,8 @@ def _sentences(audit: Row) -> Iterator[str]:
             f"This is not the whole study: {audit['shortfall']}, so there is no "
             "verdict yet; run the rest with 'offrecord run --out STUDY'."
         )
+    if audit["doubt"]:
+        yield f"Whatever the checks say, nothing is decided: {audit['doubt']}."
     if audit["note"]:
         yield f"Note: {audit['note']}."
     sampled = sum(check["low"] is not None for check in checks if check["level"])
@@ -186,13 +188,14 @@ def junit(audit: Row) -> str:
     """
     checks: Sequence[Row] = audit["checks"]
     verdicts = [check["verdict"] for check in checks]
+    lacking = audit["shortfall"] or audit["doubt"]
     suite = ElementTree.Element(
         "testsuite",
         {
             "name": _clean(f"offrecord audit {audit['study']}"),
             "tests": str(len(checks) + 1),
             "failures": str(verdicts.count("fail")),
-            "errors": str(verdicts.count("inconclusive") + bool(audit["shortfall"])),
+            "errors": str(verdicts.count("inconclusive") + bool(lacking)),
         },
     )
     for check in checks:
@@ -210,12 +213,12 @@ def junit(audit: Row) -> str:
                 {"type": check["verdict"], "message": _clean(_found(check))},
             )
             note.text = _clean(check["sample_size"])
-    whole = ElementTree.SubElement(
+    runs = ElementTree.SubElement(
         suite, "testcase", {"classname": "offrecord.study", "name": "runs"}
     )
-    if audit["shortfall"]:
+    if lacking:
         ElementTree.SubElement(
-            whole, "error", {"type": "inconclusive", "message": audit["shortfall"]}
+            runs, "error", {"type": "inconclusive", "message": _clean(lacking)}
         )
     said = ElementTree.SubElement(suite, "system-out")
     said.text = _clean(paragraph(audit))

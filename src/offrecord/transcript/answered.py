@@ -28,14 +28,15 @@ def mixed_answers(transcript: pl.DataFrame) -> str:
         .with_columns(by=pl.format("{} ({})", "model_answered", "len"))
     )
     several = pl.col("model_answered").n_unique().over("agent_model") > 1
-    channels = (
+    by = pl.format("{} by {}", pl.first("channel"), pl.col("by").str.join(", "))
+    named = (
         counts.filter(several)
         .group_by("agent_model", "channel", maintain_order=True)
-        .agg(said=pl.format("{} by {}", pl.first("channel"), pl.col("by").str.join(", ")))
+        .agg(said=by)
         .group_by("agent_model", maintain_order=True)
         .agg(pl.col("said").str.join("; "))
     )
     return "; ".join(
         escaped(f"several models answered for {model}: {said}")
-        for model, said in channels.iter_rows()
+        for model, said in named.iter_rows()
     )

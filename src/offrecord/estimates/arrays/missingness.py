@@ -100,6 +100,12 @@ def missingness(public: Values, other: Values, attempts: int, runs: int) -> Miss
     flags = []
     if share > LIMIT:
         flags.append(f"{share:.1%} of {planned} planned turns lack a stance")
+    lost = [float(one.mean()) if planned else math.nan for one in gone]
+    if abs(lost[0] - lost[1]) > LIMIT:
+        flags.append(
+            f"stances are missing in {lost[0]:.1%} of public turns and in "
+            f"{lost[1]:.1%} of the others'"
+        )
     if tries > 1 + LIMIT:
         flags.append(f"{tries:.2f} attempts per run that was kept")
     return Missingness(
