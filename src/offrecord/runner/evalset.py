@@ -86,15 +86,9 @@ def eval_set(
     ]
     if not is_remote(logs):
         set_aside_torn(Path(logs))
-    encoding = os.environ.get(_ENCODING, "").partition(":")[0]
-    environment = {
-        **os.environ,
-        MOVED: str(study.resolve()),
-        _ENCODING: f"{encoding}:backslashreplace",  # its display has signs of its own
-    }
     with (
         _inherited_lock(logs, patience) as locks,
-        subprocess.Popen(command, env=environment, pass_fds=locks) as process,
+        subprocess.Popen(command, env=_environment(study), pass_fds=locks) as process,
     ):
         while True:
             try:
@@ -106,6 +100,13 @@ def eval_set(
                 if not (study / DESIGN_FILE).exists():  # no one is left to pay for
                     process.send_signal(signal.SIGINT)
                     return process.wait()
+
+
+def _environment(study: Path) -> dict[str, str]:
+    """Inspect's own: where the study is, and a display that every terminal can show."""
+    encoding = os.environ.get(_ENCODING, "").partition(":")[0]
+    shown = f"{encoding}:backslashreplace"
+    return {**os.environ, MOVED: str(study.resolve()), _ENCODING: shown}
 
 
 def nothing_ran(code: int) -> OffrecordError:

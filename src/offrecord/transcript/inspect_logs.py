@@ -108,8 +108,7 @@ def _log_files(source: Path | str) -> list[Path | str]:
         raise OffrecordError(f"{source}: no such file or folder")
     if source.is_file():
         return [source]
-    names = [Path(info.name.removeprefix("file://")) for info in _listed(source)]
-    return sorted(names)
+    return sorted(Path(info.name.removeprefix("file://")) for info in _listed(source))
 
 
 def _listed(source: Path | str) -> list[Any]:
@@ -126,8 +125,7 @@ def _read_log(gathering: _Gathering, path: Path | str) -> None:
         name = Path(path).name
         gathering.left_out.append(f"{name}: a link that leaves the folder")
         return
-    fault = archive_fault(path) if isinstance(path, Path) else None
-    if fault:
+    if isinstance(path, Path) and (fault := archive_fault(path)):
         gathering.left_out.append(f"{name}: {fault}")
         return
     rows = list[dict[str, Any]]()
