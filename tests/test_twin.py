@@ -39,12 +39,13 @@ def twin_faults(requests: list[Request], one: Channel, two: Channel) -> Iterator
         *head, (sender, last) = request.messages
         *twin_head, (twin_sender, twin_last) = twin.messages
         opening = not request.messages or len(request.messages) == 2
-        swapped = last.replace(
-            one.paragraph(form, opening=opening), two.paragraph(form, opening=opening)
-        )
+        said, other = (one_.paragraph(form, opening=opening) for one_ in (one, two))
+        # Where a channel has no paragraph, the blank line before it is gone as well.
+        bare = last.removesuffix(said).removesuffix("\n\n")
+        swapped = f"{bare}\n\n{other}" if other else bare
         if head != twin_head or sender != twin_sender or swapped != twin_last:
             yield f"turn {turn}, {form}, draw {draw}"
-        elif not last.endswith(one.paragraph(form, opening=opening)):
+        elif not last.endswith(said):
             yield f"turn {turn}, {form}: the audience paragraph does not come last"
 
 

@@ -38,7 +38,7 @@ class Channel:
     """Who is told to be listening; empty when no one is. Whether the channel is
     spoken stands in the design."""
     utterance: str
-    """The audience paragraph of an utterance."""
+    """The audience paragraph of an utterance; empty where a channel has none."""
     opening: str
     """The same for an utterance before anything was said; often the same text."""
     survey: str
@@ -66,13 +66,14 @@ def read_channel(path: Path) -> Channel:
     document = read_document(path)
     document.only_sections("utterance", "utterance.opening", "survey")
     front = document.validate(_ChannelFront)
-    utterance = document.section("utterance")
+    bare = not document.sections  # nothing is said of who listens
+    utterance = "" if bare else document.section("utterance")
     return Channel(
         id=document.id,
         audience=tuple(front.audience),
         utterance=utterance,
         opening=document.sections.get("utterance.opening", utterance),
-        survey=document.section("survey"),
+        survey="" if bare else document.section("survey"),
         stamp=document.stamp,
     )
 

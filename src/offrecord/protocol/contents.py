@@ -195,7 +195,9 @@ def _instrument(path: Path) -> Shown:
 
 
 def _channel(path: Path) -> Shown:
-    heard = ", ".join(read_channel(path).audience) or "no one"
+    channel = read_channel(path)
+    silent = "no one" if channel.utterance else "no one is named"
+    heard = ", ".join(channel.audience) or silent
     return _document(read_document(path), {"heard by": heard})
 
 

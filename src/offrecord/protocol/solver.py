@@ -216,7 +216,7 @@ def _compared(script: Script) -> list[str]:
     spoken, *others = script.channels
     if not script.ask.of(Role.TARGET):
         return [spoken.id]
-    silent = [channel for channel in others if not channel.audience]
+    silent = [one for one in others if not one.audience and one.utterance]
     return [channel.id for channel in (spoken, *(silent or others)[:1])]
 
 
