@@ -23,6 +23,7 @@ from benchmarks import (
     fuzz,
     importing,
     interruption,
+    open_debates,
     prefix_cache,
     processor_time,
     recovery,
@@ -42,6 +43,7 @@ def main() -> None:
     names = (
         "importing",
         "critical_path",
+        "open_debates",
         "processor_time",
         "prefix_cache",
         "recovery",
@@ -64,6 +66,7 @@ def main() -> None:
     benches: dict[str, Callable[[], Iterable[tuple[str, ...]]]] = {
         "importing": importing.run,
         "critical_path": critical_path.run,
+        "open_debates": open_debates.run,
         "processor_time": processor_time.run,
         "prefix_cache": prefix_cache.run,
         "recovery": partial(recovery.run, given.seed),

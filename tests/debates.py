@@ -10,7 +10,7 @@ from offrecord.protocol.debate import Reply, Request, Script
 from offrecord.protocol.design import Design
 from offrecord.protocol.prompts import Protocol, find_protocol
 from offrecord.protocol.script import Material, cast_of, script_of
-from offrecord.records import Form
+from offrecord.records import Asked, Form
 from offrecord.scenarios.load import load_scenario
 
 
@@ -26,6 +26,7 @@ def make_script(
     repeat: int = 1,
     model: str = "model",
     seed: int = 0,
+    ask: Asked | None = None,
 ) -> Script:
     templates = find_protocol(protocol) if isinstance(protocol, str) else protocol
     asked = Material(
@@ -37,7 +38,7 @@ def make_script(
         ),
     )
     return script_of(
-        Design(rounds=rounds, shadows=shadows, seed=seed),
+        Design(rounds=rounds, shadows=shadows, seed=seed, ask=ask or Asked()),
         Case(scenario=scenario, condition=condition, factors=factors or {}),
         asked,
         cast_of(asked.scenario, model, {}),

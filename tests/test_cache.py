@@ -13,8 +13,8 @@ from offrecord.protocol.debate import Request
 from offrecord.protocol.design import Design
 from offrecord.protocol.sample import sample_requests, sample_script
 from offrecord.records import Form
-from offrecord.runner.plan import volumes
-from offrecord.runner.prefixes import CacheRule, rule_of, served
+from offrecord.runner.prefixes import CacheRule, Tokens, rule_of, served
+from offrecord.runner.volumes import volumes
 from offrecord.task import debate
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.usage import usage_of
@@ -76,6 +76,7 @@ def test_a_cache_serves_seventy_percent_of_a_standard_study(tmp_path: Path) -> N
 def test_the_plan_says_what_a_provider_with_a_minimum_can_serve(tmp_path: Path) -> None:
     # At 1,024 tokens and up, prompts of early turns are too short to be cached.
     rule = rule_of("openai/gpt-x")
+    assert rule
     assert (rule.minimum, rule.step) == (1024, 128)
     server = PrefixServer(latency=0.05, step=128, minimum=1024)
     held(server, tmp_path, runs=1)
@@ -121,6 +122,7 @@ def test_what_starts_together_cannot_read_from_each_other() -> None:
 
 def test_caches_with_marks_read_whole_messages_and_price_what_they_write() -> None:
     rule = rule_of("anthropic/claude-x")
+    assert rule
     assert rule.step == "message"
     tokens, asked = served(requests(), rule), requests()
     # The last request of turn 8 starts when turn 8 is spoken: all but its own last
@@ -131,6 +133,13 @@ def test_caches_with_marks_read_whole_messages_and_price_what_they_write() -> No
     assert tokens[-1].written == tokens[-1].input - tokens[-1].cached
     early = served(requests(), rule)[0]
     assert (early.cached, early.written) == (0, 0)  # below the minimum
+
+
+def test_of_a_server_that_nobody_measured_no_cache_is_assumed() -> None:
+    assert rule_of("openai-api/gateway/m") is None
+    asked = requests()
+    whole = [sum(len(text) for _, text in one.messages) // 4 for one in asked]
+    assert served(asked, None) == [Tokens(input=n, cached=0, written=0) for n in whole]
 
 
 def test_a_plan_counts_each_agents_requests_with_its_own_model() -> None:

@@ -208,8 +208,8 @@ def plan(design: Mapping[str, Any] | str | Path) -> pl.DataFrame:
         OffrecordError: If the design is wrong.
     """
     from offrecord.protocol.cases import cases
-    from offrecord.runner.plan import volumes
     from offrecord.runner.resolve import resolve_design
+    from offrecord.runner.volumes import volumes
 
     file, fields = _design(design)
     resolved = resolve_design(file, fields, (), None)

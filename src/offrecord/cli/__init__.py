@@ -21,7 +21,7 @@ from offrecord.records import OffrecordError
 
 _VERBS: Final = {
     "run": "Run the debates in a design, or add to a study.",
-    "plan": "Show calls, tokens and prompts of a design; call no model.",
+    "plan": "Show runs, calls, cost and time of a design; call no model.",
     "import": "Make a study from published runs or Inspect logs.",
     "status": "Show which runs are missing, and what a study cost.",
     "measure": "Measure stances, surveys, similarity, attribution and more.",

@@ -39,14 +39,20 @@ from offrecord.cli.options import (
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A study from which to take the spread of runs.",
+    help="A study from which to take the latency, and the spread of runs.",
 )
 @click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
     help="YAML or JSON: model to prices per million tokens.",
 )
+@click.option(
+    "--latency",
+    type=click.FloatRange(min=0),
+    help="Seconds that a call takes.",
+)
 @click.option("--prompts", is_flag=True, help="Print the prompts themselves.")
+@click.option("--hashes", is_flag=True, help="Print hashes of content and prompts.")
 def plan(
     file: Path | None,
     out: Path | None,
@@ -56,12 +62,14 @@ def plan(
     scenario_sd: float | None,
     pilot: Path | None,
     prices: Path | None,
+    latency: float | None,
     prompts: bool,
+    hashes: bool,
     **options: Any,  # noqa: ANN401
 ) -> None:
-    """Show calls, a token estimate, prompts and hashes of a design. Calls no model."""
+    """Show runs, calls, cost and time of a design. Calls no model, and needs none."""
     from offrecord.runner.detect import Detect
-    from offrecord.runner.plan import show_plan
+    from offrecord.runner.plan import Shown, show_plan
 
     wanted = None
     if detect is not None:
@@ -77,7 +85,12 @@ def plan(
         given_fields(options),
         inspect_options(),
         out,
-        detect=wanted,
-        prompts=prompts,
-        prices=prices,
+        Shown(
+            prices=prices,
+            latency=latency,
+            pilot=pilot,
+            detect=wanted,
+            prompts=prompts,
+            hashes=hashes,
+        ),
     )

@@ -42,12 +42,10 @@ def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
         out, so that neither a later version's defaults nor a later file change it.
 
     Raises:
-        OffrecordError: If a field is wrong, or no model is named.
+        OffrecordError: If a field is wrong.
     """
     made = make_design({**file, **flags}, "study.yaml" if file else "options")
     design = _of_models(made)
-    if not design.models:
-        raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
     fixed: dict[str, Any] = {
         "spoken": design.spoken or design.channels[:1],
         "survey_format": "schema" if design.structured else "free",

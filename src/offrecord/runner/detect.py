@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -42,8 +43,19 @@ class Detect:
     """A study that shows the spread of runs; rate and correlation are not used then."""
 
 
-def detection_lines(design: Design, wanted: Detect) -> Iterator[str]:
-    """What a design can detect, a line each.
+class Detection(NamedTuple):
+    """What a design can detect."""
+
+    points: float
+    """The difference of divergence that is to be detected."""
+    runs: float
+    """Of each cell, for new runs of the same cells; NaN where no number would do."""
+    lines: Sequence[str]
+    """All of it in words."""
+
+
+def detection_of(design: Design, wanted: Detect) -> Detection:
+    """What a design can detect, and the runs that it takes.
 
     Args:
         design: The design; its scenarios are the cells of each side.
@@ -77,13 +89,13 @@ def detection_lines(design: Design, wanted: Detect) -> Iterator[str]:
         scenario_sd=None if wanted.scenario_sd is None else wanted.scenario_sd / 100,
     )
     known = f"the spread of {wanted.pilot}" if wanted.pilot else f"{wanted.rate:g} %"
-    yield (
+    first = (
         f"detect      {wanted.points:g} points of divergence over {known}, one model, "
         f"{scenarios} scenarios, {design.rounds} turns a run, power 80 %"
     )
-    for row in rows:
-        yield f"  {row['question']}: {_size(row)}"
-    yield f"  {turns_are_cheap(design.rounds, wanted.correlation)}"
+    more = (f"  {row['question']}: {_size(row)}" for row in rows)
+    last = f"  {turns_are_cheap(design.rounds, wanted.correlation)}"
+    return Detection(wanted.points, float(rows[0]["size"]), [first, *more, last])
 
 
 def _size(row: dict[str, float | str]) -> str:

@@ -20,6 +20,7 @@ from offrecord.protocol.design import Design
 from offrecord.protocol.models import served_as
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import is_remote
+from offrecord.runner.connections import samples_options
 from offrecord.runner.logs import set_aside_torn
 from offrecord.runner.options import split_options
 from offrecord.transcript.folder import DESIGN_FILE, MOVED
@@ -70,6 +71,7 @@ def eval_set(
         OffrecordError: If an eval set that was begun earlier is still running, since
             whoever began it was killed alone.
     """
+    words = (*design.options, *split_options(options)[1])
     command = [
         *(sys.executable, "-m", "inspect_ai", "eval-set", "offrecord/debate"),
         *("-T", argument),
@@ -81,8 +83,8 @@ def eval_set(
             for part in ("--model-role", f"{role}={served_as(name)}")
         ),
         *_ALWAYS,
-        *design.options,
-        *split_options(options)[1],
+        *samples_options(design, words),
+        *words,
     ]
     if not is_remote(logs):
         set_aside_torn(Path(logs))

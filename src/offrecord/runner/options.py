@@ -53,6 +53,10 @@ def _name(group: tuple[str, ...]) -> str:
     return group[0].partition("=")[0]
 
 
+def _value(group: tuple[str, ...]) -> str:
+    return " ".join(group).removeprefix(_name(group)).lstrip("= ")
+
+
 def split_options(options: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Sort options into those that change what is asked, and the others.
 
@@ -76,6 +80,17 @@ def split_options(options: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, .
     return tuple(asking), tuple(operating)
 
 
+def value_of(name: str, options: Sequence[str]) -> str | None:
+    """What an option is given, the last time if several; None where it is not.
+
+    Args:
+        name: The option, such as `--max-connections`.
+        options: Words for `inspect eval-set`.
+    """
+    found = [group for group in _groups(options) if _name(group) == name]
+    return _value(found[-1]) if found else None
+
+
 def refuse_secrets(options: Sequence[str]) -> None:
     """Refuse options that hold what looks like a secret, also in files they name.
 
@@ -88,7 +103,7 @@ def refuse_secrets(options: Sequence[str]) -> None:
     dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
     for group in _groups(options):
         name = _name(group)
-        value = " ".join(group).removeprefix(name).lstrip("= ")
+        value = _value(group)
         if name in _known()["files"]:
             if _is_secret("", _content(name, value)):
                 raise _refused(f"the file of {name}")

@@ -1,95 +1,55 @@
-"""Planning a study: what would be asked, counted and shown, without asking it."""
+"""Planning a study: what would be asked, counted and shown, without asking it.
+
+What decides comes first: runs, calls, cost and time. A figure that nobody gave is not
+known, and the line says what to give.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from offrecord.protocol.cases import Case, cases
-from offrecord.protocol.debate import Request
 from offrecord.protocol.design import Design
 from offrecord.protocol.sample import sample_requests, sample_script
-from offrecord.protocol.script import cast_of
-from offrecord.records import SCRIPTED, Form
+from offrecord.records import Asked, Form, OffrecordError, Role
+from offrecord.runner.connections import connections_of
 from offrecord.runner.costs import money
-from offrecord.runner.detect import Detect, detection_lines
-from offrecord.runner.prefixes import Tokens, rule_of, served
+from offrecord.runner.detect import Detect, Detection, detection_of
+from offrecord.runner.prefixes import CacheRule, rule_of
 from offrecord.runner.prices import Prices, read_prices
-from offrecord.runner.resolve import announcement, calls_per_run, resolve_design
+from offrecord.runner.resolve import (
+    announcement,
+    calls_per_run,
+    resolve_design,
+    turns_of_run,
+)
+from offrecord.runner.volumes import ANY_MODEL, Volume, amount_of, volumes
 from offrecord.transcript.designed import content_of, planned_runs
-
-_TOKENS_OUT: Final = {Form.UTTERANCE: 60, Form.SURVEY: 110}
+from offrecord.transcript.record import open_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
-    """An estimate of what a set of requests takes."""
+class Shown:
+    """What a plan is to show beside the design."""
 
-    calls: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    """Input tokens that a prefix cache can serve (see `served`)."""
-    written_tokens: int = 0
-    """Input tokens that are written to a cache at a price."""
-    output_tokens: int = 0
-    """Reasoning not counted."""
-
-    def __add__(self, other: Volume) -> Volume:
-        """Both together."""
-        return Volume(**{n: getattr(self, n) + getattr(other, n) for n in _COUNTED})
-
-    def __mul__(self, times: int) -> Volume:
-        """So many of it."""
-        return Volume(**{n: getattr(self, n) * times for n in _COUNTED})
-
-
-_COUNTED: Final = tuple(Volume.__dataclass_fields__)
-
-
-def volumes(design: Design, planned: Sequence[Case]) -> dict[str, Volume]:
-    """What a design takes of each model: an estimate at four characters a token.
-
-    Args:
-        design: The design.
-        planned: Its cases.
-
-    Returns:
-        By model, targets first.
-    """
-    found: dict[str, Volume] = {}
-    for case in planned:
-        script = sample_script(design, case)
-        requests = sample_requests(script)
-        # Worked out once for each rule: models share few of them.
-        tokens = cache(partial(served, requests))
-        for target in design.models:
-            cast = cast_of(script.scenario, target, design.roles)
-            for agent, model in cast.items():
-                if model == SCRIPTED:
-                    continue
-                run = _volume(requests, tokens(rule_of(model)), agent)
-                found[model] = found.get(model, Volume()) + run * design.runs
-    return found
-
-
-def _volume(
-    requests: Sequence[Request], tokens: Sequence[Tokens], agent: str
-) -> Volume:
-    """What the requests of one agent of a run take."""
-    pairs = zip(requests, tokens, strict=True)
-    own = [(request, each) for request, each in pairs if request.stamp.agent == agent]
-    return Volume(
-        calls=len(own),
-        input_tokens=sum(each.input for _, each in own),
-        cached_tokens=sum(each.cached for _, each in own),
-        written_tokens=sum(each.written for _, each in own),
-        output_tokens=sum(_TOKENS_OUT[request.stamp.form] for request, _ in own),
-    )
+    prices: Path | None = None
+    """A price file, for an estimate of the cost."""
+    latency: float | None = None
+    """Seconds that a call takes."""
+    pilot: Path | None = None
+    """A study whose calls show how long they take."""
+    detect: Detect | None = None
+    """What the design is to detect."""
+    prompts: bool = False
+    """Whether to print the prompts of the first and the last turn."""
+    hashes: bool = False
+    """Whether to print the hashes of the content and of the first turn's prompts."""
 
 
 def show_plan(
@@ -97,10 +57,7 @@ def show_plan(
     flags: Mapping[str, Any],
     options: Sequence[str],
     out: Path | None,
-    *,
-    detect: Detect | None,
-    prompts: bool,
-    prices: Path | None = None,
+    shown: Shown,
 ) -> None:
     """Print the plan of a design.
 
@@ -109,100 +66,201 @@ def show_plan(
         flags: Design fields given on the command line.
         options: Options for `inspect eval-set`.
         out: An existing study, to see what it would become.
-        detect: What the design is to detect, if that is asked.
-        prompts: Whether to print the prompts of one run's last turn.
-        prices: A price file, for an estimate of the cost.
+        shown: What to show.
 
     Raises:
         OffrecordError: If the design is wrong, or the price file is.
     """
-    given = read_prices(prices) if prices else None
+    prices = read_prices(shown.prices) if shown.prices else None
     design = resolve_design(file, flags, options, out)
-    if out is not None:
-        click.echo(announcement(design, out, planned_runs(design)))
-    if design.on:
-        _show_replay(design)
-        return
+    told = [announcement(design, out, planned_runs(design))] if out else []
+    every = (*design.options, *options)
+    told += (_replay if design.on else _debates)(design, every, prices, shown)
+    click.echo("\n".join(told))
+    if shown.hashes:
+        _show_hashes(design)
+    if shown.prompts and not design.on:
+        _show_prompts(design, cases(design)[0])
+
+
+def _debates(
+    design: Design, options: Sequence[str], prices: Prices | None, shown: Shown
+) -> Iterator[str]:
     planned = cases(design)
-    runs = len(planned) * design.runs * len(design.models)
+    runs = len(planned) * design.runs * max(len(design.models), 1)
     taken = volumes(design, planned)
-    echo = click.echo
-    echo(f"models      {', '.join(design.models)}")
-    echo(f"partner     {design.roles.get('partner', 'the same model')}")
-    echo(f"cells       {len(planned)} a model: {', '.join(c.id for c in planned)}")
-    echo(f"runs        {runs} ({design.runs} of each cell and model)")
-    echo(
-        f"calls       {runs * calls_per_run(design):,} ({calls_per_run(design)} a run)"
+    calls = calls_per_run(design)
+    yield f"runs        {runs} ({design.runs} of each cell and model)"
+    yield f"calls       {runs * calls:,} ({calls} a run)"
+    yield _cost_line(taken, prices)
+    most = max(volume.calls for volume in taken.values())
+    yield _time_line(design, options, shown, most, turns_of_run(design))
+    yield f"models      {', '.join(design.models) or ANY_MODEL}"
+    yield f"partner     {design.roles.get('partner', 'the same model')}"
+    yield f"cells       {len(planned)} a model: {', '.join(c.id for c in planned)}"
+    yield from _token_lines(taken)
+    yield f"surveys     {_surveys(design)}"
+    found = detection_of(design, shown.detect) if shown.detect else None
+    yield from _ask_lines(design, planned, prices, found)
+    yield from found.lines if found else ()
+
+
+def _replay(
+    design: Design, options: Sequence[str], _prices: Prices | None, shown: Shown
+) -> Iterator[str]:
+    runs, calls = planned_runs(design), calls_per_run(design)
+    yield f"runs        {runs}: a replay of {design.on}, {design.rounds} rounds"
+    yield f"calls       up to {runs * calls:,} ({calls} a run, no surveys)"
+    most = runs * calls // len(design.models)
+    yield _time_line(design, options, shown, most, 1)
+    yield f"models      {', '.join(design.models)}"
+
+
+def _surveys(design: Design) -> str:
+    if not design.ask.surveys:
+        return "none"
+    return "under a schema" if design.structured else "free JSON"
+
+
+def _cost_line(taken: Mapping[str, Volume], prices: Prices | None) -> str:
+    """What the estimated tokens would cost, with the caches and without."""
+    if prices is None:
+        return "cost        not known: give --prices FILE"
+    try:
+        without, cached = amount_of(taken, prices)
+    except OffrecordError as error:
+        return f"cost        not known: {error}"
+    amount = money(without, prices.currency)
+    if any(used.cached_tokens for used in taken.values()):
+        amount += f", or {money(cached, prices.currency)} with those from the cache"
+    return (
+        f"cost        about {amount} (by {prices.name}; reasoning and requests sent "
+        "again not counted)"
     )
-    for line in (*_token_lines(taken), *_cost_lines(taken, given)):
-        echo(line)
-    echo(f"surveys     {'under a schema' if design.structured else 'free JSON'}")
-    for line in detection_lines(design, detect) if detect else ():
-        echo(line)
-    echo("content")
-    for name, stamp in content_of(design).items():
-        echo(f"  {name}: {stamp}")
-    _show_hashes(design, planned)
-    if prompts:
-        _show_prompts(design, planned[0])
+
+
+def _time_line(
+    design: Design, options: Sequence[str], shown: Shown, calls: int, steps: int
+) -> str:
+    """How long a study takes at least.
+
+    Args:
+        design: Whose models.
+        options: All options for `inspect eval-set`.
+        shown: What says how long a call takes.
+        calls: Those to the model that has most of them.
+        steps: Calls of a run that wait for each other.
+    """
+    connections = connections_of(design, options)
+    path = f"a run takes {steps} calls one after another" if steps > 1 else ""
+    if connections is None:
+        why = "batches, an embedded model or a configuration file decide it"
+        return f"time        not known: {why}{path and '; '}{path}"
+    seconds = shown.latency
+    if seconds is None and shown.pilot is not None:
+        seconds = _seconds_a_call(shown.pilot)
+    if seconds is None:
+        what = "give --latency SECONDS or --pilot STUDY"
+        return f"time        not known: {what}{path and '; '}{path}"
+    least = seconds * max(math.ceil(calls / connections), steps)
+    return (
+        f"time        at least {_duration(least)}: {seconds:.2g} s a call, "
+        f"{connections} connections to a model{path and '; '}{path}"
+    )
+
+
+def _seconds_a_call(pilot: Path) -> float:
+    """How long the calls of a study took on average.
+
+    Raises:
+        OffrecordError: If none of them says.
+    """
+    mean = open_record(pilot).transcript["seconds"].mean()
+    if not isinstance(mean, float):
+        raise OffrecordError(
+            f"--pilot {pilot}: no reply says how long it took: give --latency SECONDS"
+        )
+    return mean
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _token_lines(taken: Mapping[str, Volume]) -> Iterator[str]:
     """Tokens of all models, and what caches can serve of them, rule by rule."""
     total = sum(taken.values(), Volume())
     yield f"tokens in   about {total.input_tokens:,}, at 4 characters a token"
-    by_provider: dict[str, Volume] = {}
+    by_provider: dict[tuple[str, CacheRule | None], Volume] = {}
     for model, volume in taken.items():
-        rule, provider = rule_of(model), model.partition("/")[0]
-        known = "" if provider in rule.providers else ", assumed"
-        cached = f"{provider}{known}: {rule}"
-        by_provider[cached] = by_provider.get(cached, Volume()) + volume
-    for cached, volume in by_provider.items():
-        share = _percent(volume.cached_tokens, volume.input_tokens)
-        yield f"from cache  about {share} of them ({cached})"
+        key = model.partition("/")[0], rule_of(model)
+        by_provider[key] = by_provider.get(key, Volume()) + volume
+    for (provider, rule), volume in by_provider.items():
+        if rule is None:
+            yield f"from cache  not known of {provider}, so none is assumed"
+        else:
+            share = _percent(volume.cached_tokens, volume.input_tokens)
+            yield f"from cache  about {share} of them ({provider}: {rule})"
     yield f"tokens out  about {total.output_tokens:,}, reasoning not counted"
 
 
-def _cost_lines(taken: Mapping[str, Volume], prices: Prices | None) -> Iterator[str]:
-    """What the estimated tokens would cost, with the caches and without."""
-    if prices is None:
+_WORDS: Final = (Form.UTTERANCE,)
+_TARGET: Final = (Role.TARGET,)
+_ASKING: Final = {
+    "everything": Asked(),
+    "--forms utterance": Asked(forms=_WORDS),
+    "--elicit target": Asked(elicit=_TARGET),
+    "both of them": Asked(forms=_WORDS, elicit=_TARGET),
+}
+"""What can be left out, and how."""
+
+
+def _ask_lines(
+    design: Design,
+    planned: Sequence[Case],
+    prices: Prices | None,
+    found: Detection | None,
+) -> Iterator[str]:
+    """What the study takes if less is asked, and what a verdict then costs."""
+    runs = len(planned) * max(len(design.models), 1)
+    yield "asking"
+    for words, ask in _ASKING.items():
+        asked = design.model_copy(update={"ask": ask})
+        calls = calls_per_run(asked)
+        told = [f"{calls} calls a run", f"{runs * design.runs * calls:,} in all"]
+        taken = volumes(asked, planned) if prices else {}
+        told += _money(taken, prices, 1)
+        if found and not math.isnan(found.runs):
+            points, verdict = found.points, runs * found.runs * calls
+            told += [f"to detect {points:g} points {verdict:,.0f} calls"]
+            told += _money(taken, prices, found.runs / design.runs)
+        own = " (this design)" if ask == design.ask else ""
+        yield f"  {words + ':':<19} {', '.join(told)}{own}"
+
+
+def _money(
+    taken: Mapping[str, Volume], prices: Prices | None, times: float
+) -> Iterator[str]:
+    if prices and taken.keys() <= prices.models.keys():
+        amount = amount_of(taken, prices).without * times
+        yield f"about {money(amount, prices.currency)}"
+
+
+def _show_hashes(design: Design) -> None:
+    click.echo("content")
+    for name, stamp in content_of(design).items():
+        click.echo(f"  {name}: {stamp}")
+    if design.on:
         return
-    with_cache = without = 0.0
-    for model, used in taken.items():
-        price = prices.models.get(model)
-        if price is None:
-            yield f"cost        unknown: {prices.name} has no price of {model}"
-            return
-        fresh = used.input_tokens - used.cached_tokens - used.written_tokens
-        with_cache += price.cost(
-            fresh, used.cached_tokens, used.written_tokens, used.output_tokens
-        )
-        without += price.cost(used.input_tokens, 0, 0, used.output_tokens)
-    yield (
-        f"cost        about {money(without, prices.currency)}, or "
-        f"{money(with_cache, prices.currency)} with those from the cache"
-    )
-    yield f"            by {prices.name}; reasoning and requests sent again not counted"
-
-
-def _show_hashes(design: Design, planned: Sequence[Case]) -> None:
     click.echo("prompts (hash of the first turn's requests)")
-    for case in planned:
+    for case in cases(design):
         for request in sample_requests(sample_script(design, case)):
             if request.stamp.turn == 1 and request.stamp.draw == 0:
                 what = f"{request.stamp.channel} {request.stamp.form}"
                 click.echo(f"  {case.id} {what}: {request.prompt_hash}")
-
-
-def _show_replay(design: Design) -> None:
-    runs = planned_runs(design)
-    click.echo(f"models      {', '.join(design.models)}")
-    click.echo(f"replay      of {design.on}: {runs} runs, {design.rounds} rounds")
-    calls = calls_per_run(design)
-    click.echo(f"calls       up to {runs * calls:,} ({calls} a run, no surveys)")
-    click.echo("content")
-    for name, stamp in content_of(design).items():
-        click.echo(f"  {name}: {stamp}")
 
 
 def _show_prompts(design: Design, case: Case) -> None:

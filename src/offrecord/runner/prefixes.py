@@ -47,7 +47,6 @@ class _Rules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     rules: dict[str, CacheRule]
-    otherwise: str
 
 
 @cache
@@ -55,13 +54,13 @@ def _rules() -> _Rules:
     return read_document(data_folder("prefix_caches.yaml")).validate(_Rules)
 
 
-def rule_of(model: str) -> CacheRule:
-    """The rule of a model's provider, or else that of a local engine."""
-    known, provider = _rules(), model.partition("/")[0]
-    for rule in known.rules.values():
+def rule_of(model: str) -> CacheRule | None:
+    """The rule of a model's provider; None of one whose cache is not documented."""
+    provider = model.partition("/")[0]
+    for rule in _rules().rules.values():
         if provider in rule.providers:
             return rule
-    return known.rules[known.otherwise]
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +74,12 @@ class Tokens:
     """Those of them that are written to a cache at a price."""
 
 
-def served(requests: Sequence[Request], rule: CacheRule) -> list[Tokens]:
+def served(requests: Sequence[Request], rule: CacheRule | None) -> list[Tokens]:
     """What a cache can serve of each request of one run.
 
     Args:
         requests: All requests of a run, the spoken one first in each turn.
-        rule: The cache's.
+        rule: The cache's; without one nothing is assumed to be served.
 
     Returns:
         Tokens of each request, in the given order.
@@ -94,7 +93,7 @@ def served(requests: Sequence[Request], rule: CacheRule) -> list[Tokens]:
         alone = (stamp.channel, stamp.form, stamp.draw) == (spoken, Form.UTTERANCE, 0)
         # Latencies that have passed when it starts: only the spoken one is waited for.
         start = stamp.turn - 1 if alone or stamp.turn == last else stamp.turn
-        ends = list(_prefixes(request, rule))
+        ends = list(_prefixes(request, rule)) if rule else []
         cached = max(
             (tokens for tokens, key in ends if answered.get(key, start + 1) <= start),
             default=0,
@@ -102,7 +101,7 @@ def served(requests: Sequence[Request], rule: CacheRule) -> list[Tokens]:
         for _, key in ends:
             answered.setdefault(key, start + 1)
         whole = sum(len(text) for _, text in request.messages) // CHARACTERS_PER_TOKEN
-        writes = rule.writes and whole >= rule.minimum
+        writes = rule is not None and rule.writes and whole >= rule.minimum
         found.append(
             Tokens(input=whole, cached=cached, written=whole - cached if writes else 0)
         )

@@ -88,7 +88,10 @@ def design_over(
                     f"runs, and no factors of its own: leave {name} out"
                 )
         flags = {**flags, **own}
-    return _checked(new_design(fields, flags))
+    made = new_design(fields, flags)
+    if out is not None and not made.models:
+        raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
+    return _checked(made)
 
 
 def _checked(design: Design) -> Design:
@@ -155,10 +158,18 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
     return found
 
 
-def calls_per_run(
-    design: Design, seats: Sequence[Role] = (Role.TARGET, Role.PARTNER)
-) -> int:
-    """How many requests one whole run makes; written lines take none."""
-    forms = (design.ask.of(seat) for seat in seats if seat not in design.scripted)
+def turns_of_run(design: Design) -> int:
+    """How many turns of one whole run take calls; written lines take none."""
+    return design.rounds * len(_asked(design))
+
+
+def calls_per_run(design: Design) -> int:
+    """How many requests one whole run makes."""
+    forms = map(design.ask.of, _asked(design))
     outputs = (list(due(design.channels, design.shadows, each)) for each in forms)
     return design.rounds * sum(map(len, outputs))
+
+
+def _asked(design: Design) -> list[Role]:
+    """The seats of a run that models sit in."""
+    return [one for one in (Role.TARGET, Role.PARTNER) if one not in design.scripted]
