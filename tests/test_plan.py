@@ -110,3 +110,14 @@ def test_hashes_stand_behind_a_flag(offrecord: Offrecord) -> None:
     told = offrecord("plan", *CELL, "--hashes").out
     assert "  condition promotion/baseline: baseline@1:" in told
     assert "  promotion_baseline off_record survey: " in told
+
+
+def test_a_partner_with_written_lines_leaves_less_to_leave_out(
+    offrecord: Offrecord,
+) -> None:
+    words = ("--role", "partner=scripted", "--forms", "utterance")
+    told = offrecord("plan", *MODEL, *CELL, *words).out.splitlines()
+    assert told[told.index("asking") + 1 :] == [
+        "  everything:         30 calls a run, 60 in all",
+        "  --forms utterance:  20 calls a run, 40 in all (this design)",
+    ]

@@ -27,6 +27,7 @@ from offrecord.runner.resolve import (
     announcement,
     calls_per_run,
     resolve_design,
+    seats_called,
     turns_of_run,
 )
 from offrecord.runner.volumes import ANY_MODEL, Volume, amount_of, volumes
@@ -227,7 +228,12 @@ def _ask_lines(
     """What the study takes if less is asked, and what a verdict then costs."""
     runs = len(planned) * max(len(design.models), 1)
     yield "asking"
+    shown, seats = set[Sequence[object]](), seats_called(design)
     for words, ask in _ASKING.items():
+        what = tuple(map(ask.of, seats))
+        if what in shown:  # written lines are asked for nothing
+            continue
+        shown.add(what)
         asked = design.model_copy(update={"ask": ask})
         calls = calls_per_run(asked)
         told = [f"{calls} calls a run", f"{runs * design.runs * calls:,} in all"]
@@ -237,7 +243,7 @@ def _ask_lines(
             points, verdict = found.points, runs * found.runs * calls
             told += [f"to detect {points:g} points {verdict:,.0f} calls"]
             told += _money(taken, prices, found.runs / design.runs)
-        own = " (this design)" if ask == design.ask else ""
+        own = " (this design)" if what == tuple(map(design.ask.of, seats)) else ""
         yield f"  {words + ':':<19} {', '.join(told)}{own}"
 
 

@@ -160,16 +160,16 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
 
 def turns_of_run(design: Design) -> int:
     """How many turns of one whole run take calls; written lines take none."""
-    return design.rounds * len(_asked(design))
+    return design.rounds * len(seats_called(design))
 
 
 def calls_per_run(design: Design) -> int:
     """How many requests one whole run makes."""
-    forms = map(design.ask.of, _asked(design))
+    forms = map(design.ask.of, seats_called(design))
     outputs = (list(due(design.channels, design.shadows, each)) for each in forms)
     return design.rounds * sum(map(len, outputs))
 
 
-def _asked(design: Design) -> list[Role]:
+def seats_called(design: Design) -> list[Role]:
     """The seats of a run that models sit in."""
     return [one for one in (Role.TARGET, Role.PARTNER) if one not in design.scripted]
