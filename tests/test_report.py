@@ -32,6 +32,7 @@ from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.store import Imported, write_table
 from tests.chromium import chromium, watched
+from tests.simulated_studies import held_study
 from tests.test_report_browser import (
     INJECTIONS,
     PUBLISHED,
@@ -160,6 +161,26 @@ def test_the_published_runs_show_the_papers_first_table(published: Path) -> None
     for model, percents in TABLE_1.items():
         for condition, percent in zip(CONDITIONS, percents, strict=True):
             assert shown[model.split("/")[1], condition] == f"{percent:.1f}"
+
+
+def test_evidence_stands_between_alignment_and_persona(tmp_path: Path) -> None:
+    asked = ("evidence", "baseline", "persona-future", "alignment-future")
+    study = held_study(tmp_path / "s", "split", runs=2, rounds=1, conditions=asked)
+    page = page_of(study)
+    titles = list(page.tables)
+    kinds = [f"alpha under {kind}" for kind in ("alignment", "evidence", "persona")]
+    places = [titles.index(title) for title in (*kinds, "alpha at baseline")]
+    assert places == sorted(places)
+    rows = page.tables["By scenario (alpha)"]
+    assert [line[1] for line in rows[1:5]] == [
+        *("baseline", "persona", "evidence", "alignment")
+    ]
+
+
+@needs_published
+def test_prompts_open_scenario_by_scenario(published: Path) -> None:
+    page = (published / "report.html").read_text(encoding="utf-8")
+    assert page.count("<summary>Prompts of ") == 3
 
 
 @needs_published

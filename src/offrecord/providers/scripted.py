@@ -38,7 +38,7 @@ class ScriptedAPI(ModelAPI):
                 f"{SCRIPTED} speaks the lines of a scenario: give it a seat with "
                 f"'offrecord run --role partner={SCRIPTED}'"
             )
-        output = ModelOutput.from_content(self.model_name, line)
+        output = ModelOutput.from_content(SCRIPTED, line)
         output.usage = ModelUsage()  # without it Inspect would fetch a tokenizer
         return output
 

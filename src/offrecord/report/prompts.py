@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from offrecord.protocol.cases import cases
@@ -14,11 +15,12 @@ from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import PROMPTS_FILE, read_json
 
-Prompts = list[tuple[str, str]]
+Prompts = list[tuple[str, str, str]]
+"""The scenario, a title, and the text of each prompt."""
 
 
 def study_prompts(study: Record) -> Prompts:
-    """The prompts of a study: a title and the text of each.
+    """The prompts of a study.
 
     Those of a run study are rendered anew, and only if every content file is still the
     one that was recorded: each agent's first turn, with a stand-in for what it has
@@ -39,7 +41,7 @@ def study_prompts(study: Record) -> Prompts:
                 first.setdefault((stamp.agent, stamp.channel), "\n\n".join(parts))
         for (agent, channel), text in first.items():
             title = f"{case.id}: first turn of {agent}, {named(channel)}"
-            shown.append((title, text))
+            shown.append((Path(case.scenario).name, title, text))
     return shown
 
 
@@ -68,7 +70,7 @@ def _imported(prompts: dict[str, Any]) -> Prompts:
     if not isinstance(systems, dict):
         return []
     return [
-        (f"{scenario}, {condition}: {agent}", str(text))
+        (scenario, f"{scenario}, {condition}: {agent}", str(text))
         for scenario, by_condition in systems.items()
         for condition, by_agent in by_condition.items()
         for agent, text in by_agent.items()

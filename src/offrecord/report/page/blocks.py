@@ -109,7 +109,16 @@ class Code:
     kind: str = "code"
 
 
-Block = Text | Table | Drawing | Quote | Code
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that open together."""
+
+    title: str
+    blocks: Sequence[Code]
+    kind: str = "fold"
+
+
+Block = Text | Table | Drawing | Quote | Code | Fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ class Findings:
     attempts: int
     """How often a run was begun, all runs together."""
     quotes: Sequence[Quote] = ()
-    prompts: Sequence[tuple[str, str]] = ()
-    """What was asked: a title and the text."""
+    prompts: Sequence[tuple[str, str, str]] = ()
+    """What was asked: the scenario, a title, and the text of each."""
     items: Mapping[str, str] = field(default_factory=dict)
     """The survey items by id, in words where they are known."""
     design: Sequence[tuple[str, str]] = ()
@@ -126,7 +126,7 @@ class Findings:
     @cached_property
     def kinds(self) -> list[str]:
         """The kinds of condition there are, alignment first, baseline last."""
-        order = [Kind.ALIGNMENT, Kind.PERSONA, Kind.BASELINE]
+        order = [Kind.ALIGNMENT, Kind.EVIDENCE, Kind.PERSONA, Kind.BASELINE]
         found = {row["kind"] for row in self.rows("kinds", RATES)}
         return [str(kind) for kind in order if kind in found]
 

@@ -12,6 +12,7 @@ from offrecord.report.page.blocks import (
     Block,
     Code,
     Column,
+    Fold,
     Section,
     Table,
     Text,
@@ -144,7 +145,13 @@ def design_section(found: Findings) -> Section:
                 folded=True,
             )
         )
-    blocks += [Code(title, text) for title, text in found.prompts]
+    prompts: dict[str, list[Code]] = {}
+    for scenario, title, text in found.prompts:
+        prompts.setdefault(scenario, []).append(Code(title, text))
+    if len(prompts) == 1:
+        blocks += next(iter(prompts.values()))
+    else:
+        blocks += [Fold(f"Prompts of {name}", codes) for name, codes in prompts.items()]
     return Section("design", "What was asked", blocks, short="Design")
 
 
