@@ -19,8 +19,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 SLOW: Final = frozenset(
     f"test_{name}"
     for name in (
-        *("ask", "attacks", "audit", "batches", "cache", "card", "cli", "contrasts"),
-        *("costs", "coverage", "declared", "docs", "entailment", "estimating"),
+        *("ask", "attacks", "audit", "batches", "blocks", "cache", "card", "cli"),
+        *("comparable", "contrasts", "costs", "coverage", "declared", "docs"),
+        *("entailment", "estimating"),
         *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
         *("interruption", "llamacpp", "llmagora", "measuring", "population"),
         *("package", "providers_openai", "python", "ray", "recovery", "replay"),

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from offrecord.estimates.arrays.anytime import (
     BETS,
     Check,
-    Verdict,
     block_targets,
     difference_check,
     e_paths,
@@ -27,6 +26,7 @@ from offrecord.estimates.arrays.anytime import (
 )
 from offrecord.estimates.arrays.blocks import RunMeans, in_blocks, run_means
 from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.verdict import Verdict
 
 
 def known(means: Values | Sequence[Sequence[float]]) -> RunMeans:

@@ -22,14 +22,14 @@ from hypothesis import strategies as st
 from offrecord.audit import EXIT_CODES, Audit, audit_study, overall
 from offrecord.audit.checks import SHARE, Check, judged, widened
 from offrecord.audit.gate import Gate, read_gate
-from offrecord.audit.interim import AUDITS_FILE, Interim
+from offrecord.audit.interim import Interim
 from offrecord.audit.judging import checks_of
 from offrecord.audit.review import REASONS, write_review
 from offrecord.audit.sample_size import sample_size
 from offrecord.cli import main
 from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.power import certified
-from offrecord.estimates.frames.noninferiority import Verdict
+from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.measures.codes.human import read_sheet
 from offrecord.measures.codes.second_coder import coder_texts
@@ -37,6 +37,7 @@ from offrecord.measures.parsed import pairs_of, stances_of
 from offrecord.protocol.design import read_design
 from offrecord.records import OffrecordError
 from offrecord.report.verdict import junit, paragraph
+from offrecord.transcript.audits import AUDITS_FILE
 from offrecord.transcript.record import Record, open_record
 from offrecord.transcript.store import write_transcript
 from tests.simulated_studies import designed, held_study, pair_rows

@@ -15,13 +15,13 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.mover import difference, gap_of
 from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.contrasts import (
     MEASURES,
     contrast_rows,
     equivalent,
 )
 from offrecord.estimates.frames.noninferiority import (
-    Verdict,
     noninferiority_rows,
     verdict,
 )

@@ -13,12 +13,12 @@ from typing import Any, Final
 from offrecord.audit.against import against_checks
 from offrecord.audit.checks import LEVEL, Check, Judged
 from offrecord.audit.gate import Gate
-from offrecord.audit.interim import Interim, count_analysis, transcript_digest
+from offrecord.audit.interim import Interim, audit_line, count_analysis
 from offrecord.audit.judging import checks_of
 from offrecord.audit.sample_size import sample_size
 from offrecord.estimates.arrays.plain import plain
+from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
-from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.records import OffrecordError
@@ -116,7 +116,7 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
     checks = tuple(replace(one.check, sample_size=sample_size(one)) for one in found)
     lacking, doubt = shortfall(study), mixed_answers(study.transcript)
     code = EXIT_CODES[overall(checks, lacking or doubt)]
-    transcripts = transcript_digest(study)
+    line = audit_line(study, gate, code)
     return Audit(
         study=str(study.facts.get("study", study.path.name)),
         gate=gate,
@@ -124,8 +124,8 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
         shortfall=lacking,
         doubt=doubt,
         runs=study.ended_runs,
-        interim=count_analysis(study, gate, code, transcripts),
-        transcripts=transcripts,
+        interim=count_analysis(study, line),
+        transcripts=line.transcripts,
         note=unlike_partners(pairs) if _side_by_side(checks) else "",
     )
 

@@ -21,10 +21,10 @@ from offrecord.estimates.against import against_rows
 from offrecord.estimates.arrays.bounds import NOTHING, UNKNOWN, Range
 from offrecord.estimates.arrays.rates import share
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.comparable import compared
 from offrecord.estimates.frames.groups import matching, numbered, turns_of
-from offrecord.estimates.frames.noninferiority import Verdict
 from offrecord.records import Kind
 from offrecord.transcript.record import Record
 

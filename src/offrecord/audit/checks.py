@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.rates import Ids, Values
-from offrecord.estimates.frames.noninferiority import Verdict
+from offrecord.estimates.arrays.verdict import Verdict
 
 LEVEL: Final = 0.95
 

@@ -7,18 +7,13 @@ audit leaves one line in the study, so that the next one can say how many there 
 from __future__ import annotations
 
 import hashlib
-import json
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from offrecord.audit.gate import Gate
-from offrecord.content.boundary.files import read_file
-from offrecord.records import OffrecordError
+from offrecord.transcript.audits import AuditLine, add_audit, read_audits
 from offrecord.transcript.record import Record
 from offrecord.transcript.schema import ROW_KEY
-
-AUDITS_FILE: Final = "audits.jsonl"
 
 
 class Interim(NamedTuple):
@@ -39,62 +34,46 @@ def transcript_digest(study: Record) -> str:
     return hashlib.sha256(said.write_csv().encode()).hexdigest()[:16]
 
 
-def count_analysis(
-    study: Record, gate: Gate, exit_code: int, transcripts: str
-) -> Interim:
+def count_analysis(study: Record, line: AuditLine) -> Interim:
     """Count this audit among those before it, and write it down.
+
+    Args:
+        study: The study.
+        line: What is written down. By blocks, one gate is one chance for all analyses.
+
+    Raises:
+        OffrecordError: If the record cannot be read or written.
+    """
+    every = [*read_audits(study.path), line]
+    tried = [
+        ("" if one.anytime else one.transcripts, one.chance)
+        for one in every
+        if one.chance
+    ]
+    add_audit(study.path, line)
+    return Interim(
+        interim_analyses=len({one.transcripts for one in every}),
+        gates=len({chance for _, chance in tried}),
+        chances=len(set(tried)),
+        audits=len(every),
+    )
+
+
+def audit_line(study: Record, gate: Gate, exit_code: int, **more: Any) -> AuditLine:  # noqa: ANN401
+    """What is written down of an audit.
 
     Args:
         study: The study.
         gate: What it was held against.
         exit_code: How the audit ends.
-        transcripts: The digest of what was said.
-
-    Raises:
-        OffrecordError: If the record cannot be read or written.
+        more: Other fields of the line.
     """
-    path = study.path / AUDITS_FILE
-    before = _before(path)
-    now = {
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "transcripts": transcripts,
-        "gate": gate.digest,
-        "chance": gate.chance,
-        "runs": study.ended_runs,
-        "exit": exit_code,
-    }
-    every = [*before, now]
-    tried = [one for one in every if one["chance"]]
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(now) + "\n")
-    except OSError as error:
-        raise OffrecordError(f"{path}: cannot be written ({error.strerror})") from None
-    return Interim(
-        interim_analyses=len({one["transcripts"] for one in every}),
-        gates=len({one["chance"] for one in tried}),
-        chances=len({(one["transcripts"], one["chance"]) for one in tried}),
-        audits=len(every),
+    return AuditLine(
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+        transcripts=transcript_digest(study),
+        gate=gate.digest,
+        chance=gate.chance,
+        runs=study.ended_runs,
+        exit=exit_code,
+        **more,
     )
-
-
-def _before(path: Path) -> list[dict[str, Any]]:
-    try:
-        lines = read_file(path).decode().splitlines()
-    except FileNotFoundError:
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise OffrecordError(f"{path}: cannot be read ({error})") from None
-    found = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            one = json.loads(line)
-            gate = str(one["gate"])
-            said, chance = str(one["transcripts"]), str(one.get("chance", gate))
-            found.append({"transcripts": said, "gate": gate, "chance": chance})
-        except (ValueError, TypeError, KeyError):
-            raise OffrecordError(
-                f"{path}, line {number}: not a line of an earlier audit: mend it, or "
-                "move the file away"
-            ) from None
-    return found

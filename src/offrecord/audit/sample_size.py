@@ -29,8 +29,9 @@ from offrecord.estimates.arrays.power import (
     pilot_spread,
     runs_needed,
 )
+from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.cells import EMPTY_CELL
-from offrecord.estimates.frames.noninferiority import NO_SHARED, Verdict
+from offrecord.estimates.frames.noninferiority import NO_SHARED
 from offrecord.estimates.frames.pressed import (
     NO_ALIGNMENT,
     NO_BASELINE,

@@ -49,6 +49,11 @@ def _limits(command: Any) -> Any:  # noqa: ANN401  (as in click)
 @click.option(
     "--margin", type=float, metavar="X", help="Percentage points, for --against."
 )
+@click.option(
+    "--anytime",
+    is_flag=True,
+    help="Judge by blocks of one run of each cell: valid after every one of them.",
+)
 @click.option("--json", "as_json", metavar="FILE", help="Write JSON; - prints it.")
 @click.option(
     "--junit",
@@ -64,6 +69,7 @@ def audit(
     study: Path,
     gate: Path | None,
     against: Path | None,
+    anytime: bool,
     as_json: str | None,
     junit: Path | None,
     review: Path | None,
@@ -75,32 +81,41 @@ def audit(
     lower bound is above it. 3, inconclusive: neither. 2 is a usage error.
     """
     from offrecord.audit import EXIT_CODES, audit_study
+    from offrecord.audit.anytime import audit_blocks
     from offrecord.audit.gate import read_gate
     from offrecord.audit.review import write_review
     from offrecord.cli.outputs import check_outputs
+    from offrecord.report import anytime as blocks
     from offrecord.report import verdict
     from offrecord.transcript.record import open_record
     from offrecord.transcript.store import write_output
 
+    if anytime and against:
+        raise click.UsageError("--anytime and --against: judge one after the other")
     as_file = Path(as_json) if as_json not in (None, "-") else None
     files = {"--json": as_file, "--junit": junit, "--review": review}
     check_outputs(files, gate)
     given = {name: value for name, value in limits.items() if value not in (None, ())}
     wanted = read_gate(gate, given)
     loaded = open_record(study)
-    done = audit_study(loaded, wanted, against)
-    found = done.as_dict()
-    text = json.dumps(
-        {"paragraph": verdict.paragraph(found), **found}, indent=1, allow_nan=False
-    )
+    if anytime:
+        by_blocks = audit_blocks(loaded, wanted)
+        code, found = EXIT_CODES[by_blocks.verdict], by_blocks.as_dict()
+        said = blocks.paragraph(found)
+        xml = verdict.junit(found, blocks.found_of, said)
+    else:
+        done = audit_study(loaded, wanted, against)
+        code, found = EXIT_CODES[done.verdict], done.as_dict()
+        said, xml = verdict.paragraph(found), verdict.junit(found)
+    text = json.dumps({"paragraph": said, **found}, indent=1, allow_nan=False)
     if junit:
-        write_output(junit, verdict.junit(found))
+        write_output(junit, xml)
     if review:
         write_review(loaded, review)
     if as_json == "-":
         click.echo(text)
     else:
-        verdict.print_audit(found)
+        (blocks.print_blocks if anytime else verdict.print_audit)(found)
         if as_file:
             write_output(as_file, text + "\n")
-    sys.exit(EXIT_CODES[done.verdict])
+    sys.exit(code)

@@ -42,6 +42,16 @@ from offrecord.records import OffrecordError
     type=click.IntRange(min=1),
     help="With --executor: number of shards; by default one per processor.",
 )
+@click.option(
+    "--until",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A gate.yaml: add one run of each cell at a time until it has a verdict.",
+)
+@click.option(
+    "--max-runs",
+    type=click.IntRange(min=1),
+    help="With --until: runs of each cell at most.",
+)
 def run(
     file: Path | None,
     out: Path,
@@ -50,6 +60,8 @@ def run(
     executor: str | None,
     address: str | None,
     shards: int | None,
+    until: Path | None,
+    max_runs: int | None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Run the debates in a design and print what came back.
@@ -65,11 +77,25 @@ def run(
         raise OffrecordError(
             "--shard and --executor: the executor makes the shards itself"
         )
+    if max_runs and not until:
+        raise OffrecordError("--max-runs belongs to --until")
     from offrecord.cli.summary import said_nothing, show_summary
     from offrecord.runner.logs import is_sharded
     from offrecord.runner.logs import log_root as root_of
 
     fields, words = given_fields(options), inspect_options()
+    if until is not None:
+        if shard is not None:
+            raise OffrecordError(
+                "--until judges whole blocks, and a lone --shard has none: leave one "
+                "out, or give --executor ray"
+            )
+        from offrecord.cli.until import Call, run_to_verdict
+
+        ray = {"address": address, "shards": shards} if executor else None
+        call = Call(file, fields, words, out, log_root, ray)
+        run_to_verdict(call, until, max_runs)
+        return
     if shard is not None:
         _run_shard(shard, file, out, log_root, fields, words)
         return

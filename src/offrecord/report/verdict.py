@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree
 
@@ -19,7 +19,7 @@ from offrecord.report.terminal import print_whole, visible
 
 Row = Mapping[str, Any]
 
-_VERDICTS: Final = ("pass", "fail", "inconclusive")
+VERDICTS: Final = ("pass", "fail", "inconclusive")
 _MEASURES: Final[dict[str, str]] = {
     "audience_effect": "audience effect",
     "accommodation": "accommodating divergence",
@@ -45,7 +45,7 @@ def paragraph(audit: Row) -> str:
 
 def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
-    by = {one: [c for c in checks if c["verdict"] == one] for one in _VERDICTS}
+    by = {one: [c for c in checks if c["verdict"] == one] for one in VERDICTS}
     counts = ", ".join(f"{one} {len(found)}" for one, found in by.items() if found)
     counted = f"{counts} of {len(checks)}" if checks else "none"
     yield f"Verdict: {audit['verdict']} (checks: {counted})."
@@ -108,13 +108,22 @@ def _distance(check: Row) -> float:
     return -math.inf if value is None else check["threshold"] - value
 
 
-def _named(check: Row) -> str:
+def measure_of(check: Row) -> str:
+    """What a check judges, in words."""
+    return _MEASURES.get(check["measure"], str(check["measure"]))
+
+
+def group_of(check: Row) -> str:
+    """Whom it judges: ` of` and the keys, or nothing."""
     group = ", ".join(
         escaped(str(value)) for key, value in check["group"].items() if key != "agent"
     )
+    return f" of {group}" if group else ""
+
+
+def _named(check: Row) -> str:
     about = f" ({escaped(check['about'])})" if check["about"] else ""
-    measure = _MEASURES.get(check["measure"], check["measure"])
-    return f"{measure}{about}{f' of {group}' if group else ''}"
+    return f"{measure_of(check)}{about}{group_of(check)}"
 
 
 def _found(check: Row) -> str:
@@ -158,11 +167,10 @@ def _table(checks: Sequence[Row]) -> Table:
     for check in checks:
         counted = check["measure"] == "missing"
         shown = "" if counted else interval(check["low"], check["high"])
-        measure = str(_MEASURES.get(check["measure"], check["measure"]))
         about = f" ({check['about']})" if check["about"] else ""
         table.add_row(
             *(visible(str(check["group"].get(key, ""))) for key in keys),
-            visible(measure + about),
+            visible(measure_of(check) + about),
             Text(points(check["value"]) + shown),
             points(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
@@ -176,11 +184,15 @@ def _table(checks: Sequence[Row]) -> Table:
     return table
 
 
-def junit(audit: Row) -> str:
+def junit(
+    audit: Row, say: Callable[[Row], str] | None = None, text: str | None = None
+) -> str:
     """The audit as JUnit XML: fail is a failure, inconclusive an error.
 
     Args:
         audit: As `Audit.as_dict` gives it.
+        say: One check in words; by its interval unless given.
+        text: What the audit found; its `paragraph` unless given.
 
     Returns:
         Well-formed XML 1.0, whatever models are named: what XML cannot hold stands as
@@ -188,7 +200,7 @@ def junit(audit: Row) -> str:
     """
     checks: Sequence[Row] = audit["checks"]
     verdicts = [check["verdict"] for check in checks]
-    lacking = audit["shortfall"] or audit["doubt"]
+    lacking = audit.get("shortfall") or audit["doubt"]
     suite = ElementTree.Element(
         "testsuite",
         {
@@ -210,9 +222,9 @@ def junit(audit: Row) -> str:
             note = ElementTree.SubElement(
                 case,
                 kind,
-                {"type": check["verdict"], "message": _clean(_found(check))},
+                {"type": check["verdict"], "message": _clean((say or _found)(check))},
             )
-            note.text = _clean(check["sample_size"])
+            note.text = _clean(check.get("sample_size", ""))
     runs = ElementTree.SubElement(
         suite, "testcase", {"classname": "offrecord.study", "name": "runs"}
     )
@@ -221,7 +233,7 @@ def junit(audit: Row) -> str:
             runs, "error", {"type": "inconclusive", "message": _clean(lacking)}
         )
     said = ElementTree.SubElement(suite, "system-out")
-    said.text = _clean(paragraph(audit))
+    said.text = _clean(paragraph(audit) if text is None else text)
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
     ElementTree.indent(suites)

@@ -39,7 +39,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -47,6 +46,7 @@ from scipy.special import logsumexp
 
 from offrecord.estimates.arrays.blocks import RunMeans
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.verdict import Verdict
 
 ALPHA: Final = 0.025
 """How often a gate may pass, or fail, at most, where the truth is on the limit."""
@@ -56,17 +56,6 @@ BETS: Final = np.geomspace(0.03, 1.0, 16)
 
 _PRIOR: Final = 2.0  # blocks' worth of the first target in each cell's own
 _INSIDE: Final = 0.9  # of the way from the first target to an end of the range
-
-
-class Verdict(StrEnum):
-    """What the blocks so far say."""
-
-    PASS = "pass"
-    """Every figure is below its limit."""
-    FAIL = "fail"
-    """A figure is above its limit."""
-    INCONCLUSIVE = "inconclusive"
-    """Neither is shown yet."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +207,7 @@ def block_targets(check: Check) -> Values:
     return np.asarray(first + np.minimum(share.min(axis=-1), 1.0)[..., None] * moved)
 
 
-def gate(checks: Sequence[Check], alpha: float = ALPHA) -> Gate:
+def gate(checks: Sequence[Check], alpha: float = ALPHA, of: int = 0) -> Gate:
     """Judge several figures after each block.
 
     It passes once every check has shown its figure below the limit, each at 1 / alpha:
@@ -229,6 +218,7 @@ def gate(checks: Sequence[Check], alpha: float = ALPHA) -> Gate:
     Args:
         checks: Of the same blocks, at least one.
         alpha: How often each verdict may be wrong.
+        of: How many checks there are in all, where these are those of one group.
 
     Raises:
         ValueError: Without a check, or if they have other blocks.
@@ -242,7 +232,7 @@ def gate(checks: Sequence[Check], alpha: float = ALPHA) -> Gate:
     best = np.stack([np.maximum.accumulate(path.below, axis=-1) for path in paths])
     worst = np.stack([path.above for path in paths])
     passed = _first(best.min(axis=0) >= -math.log(alpha))
-    failed = _first(worst.max(axis=0) >= math.log(len(paths) / alpha))
+    failed = _first(worst.max(axis=0) >= math.log((of or len(paths)) / alpha))
     failing = (failed > 0) & ((passed == 0) | (failed <= passed))
     return Gate(paths, np.where(failing, 0, passed), np.where(failing, failed, 0))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 import polars as pl
@@ -12,6 +11,7 @@ import polars as pl
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.mover import difference, rate_bounds
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.row import Row, group_rows
 from offrecord.estimates.frames.sides import Contrast, Side, shared_sides
 from offrecord.records import factor_names
@@ -24,17 +24,6 @@ NO_SHARED: Final = "the two studies share no stratum with a value"
 
 NOT_COMPARABLE: Final = "the studies are not comparable"
 """Why there is no verdict; what follows names what they do not share."""
-
-
-class Verdict(StrEnum):
-    """What the interval says of the margin."""
-
-    PASS = "pass"
-    """Even the upper bound is below the margin."""
-    FAIL = "fail"
-    """Even the lower bound is above it."""
-    INCONCLUSIVE = "inconclusive"
-    """The margin is inside, or there is no interval."""
 
 
 def verdict(moved: Bounds, margin: float) -> Verdict:

@@ -19,7 +19,7 @@ from offrecord.runner.ray import start_ray
 from offrecord.runner.resolve import design_over
 from offrecord.runner.run import Finished
 from offrecord.runner.shards.files import known_design
-from offrecord.runner.shards.run import ShardFinished, import_logs, run_shard
+from offrecord.runner.shards.run import Cells, ShardFinished, import_logs, run_shard
 from offrecord.transcript.designed import all_runs
 
 RETRIES: Final = 3
@@ -41,6 +41,7 @@ def run_on_ray(
     *,
     address: str | None = None,
     shards: int | None = None,
+    without: Cells = frozenset(),
 ) -> Finished:
     """Run what a study does not have on a Ray cluster, then import it.
 
@@ -54,6 +55,7 @@ def run_on_ray(
         address: Of the cluster, as Ray takes it; by default the one that the
             environment names, or else this machine alone.
         shards: How many; by default one for each processor of the cluster.
+        without: Cells that get no more runs.
 
     Raises:
         OffrecordError: If Ray is not installed or not to be reached, the design is
@@ -72,7 +74,9 @@ def run_on_ray(
             num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD"
         )
         tasks = {
-            Part(number, of): task.remote(asked, words, str(out), number, of, logs)
+            Part(number, of): task.remote(
+                asked, words, str(out), number, of, logs, without
+            )
             for number in range(1, of + 1)
         }
         click.echo(f"offrecord: {runs} runs in {of} shards on Ray", err=True)
@@ -91,10 +95,13 @@ def _run(
     number: int,
     of: int,
     root: str,
+    without: Cells,
 ) -> ShardFinished:
     """What runs on the cluster: one shard, as `run --shard` would."""
     part = Part(number, of)
-    return run_shard(None, asked, words, Path(out), part, root, patience=_PATIENCE)
+    return run_shard(
+        *(None, asked, words, Path(out), part, root, _PATIENCE), without=without
+    )
 
 
 def _wait(ray: Any, part: Part, reference: object) -> None:  # noqa: ANN401

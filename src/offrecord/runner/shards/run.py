@@ -50,6 +50,9 @@ from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.record import Record, refuse_other_study
 from offrecord.transcript.store import write_study_json
 
+Cells = frozenset[tuple[str, str]]
+"""Cells as Inspect tells them: model and sample."""
+
 _DIRTY: Final = "--log-dir-allow-dirty"  # a design that grew is another plan
 
 
@@ -68,12 +71,13 @@ def run_rest(
     options: Sequence[str],
     out: Path,
     root: str,
+    without: Cells = frozenset(),
 ) -> Finished:
     """Run what the shards of a study left, as one more shard, and import all of it.
 
     Args and errors are those of `run_shard`.
     """
-    rest = run_shard(file, flags, options, out, WHOLE, root)
+    rest = run_shard(file, flags, options, out, WHOLE, root, without=without)
     study = import_logs(root, out)
     return Finished(study, study.ended_runs, rest.planned)
 
@@ -86,6 +90,7 @@ def run_shard(
     part: Part,
     root: str,
     patience: float = 0,
+    without: Cells = frozenset(),
 ) -> ShardFinished:
     """Run those debates of a shard that no log has yet.
 
@@ -97,6 +102,7 @@ def run_shard(
         part: Which shard.
         root: Where the logs of all shards lie (see `log_root`).
         patience: Seconds to wait for another process that runs the shard.
+        without: Cells that get no more runs.
 
     Raises:
         OffrecordError: If the design is wrong, another process runs the shard, or no
@@ -104,7 +110,8 @@ def run_shard(
     """
     design = design_over(known_design(out, root), file, flags, options, out)
     runs = all_runs(design)
-    mine, plan = share_of(part, runs), plan_of(runs, part)
+    plan = plan_of(runs, part)
+    mine = [run for run in share_of(part, runs) if run[:2] not in without]
     open_models(design, (*design.options, *options))
     if root == local_root(str(out / LOGS_FOLDER)):
         refuse_lost_logs(out)
