@@ -18,14 +18,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from offrecord.audit.anytime import BlockAudit, audit_blocks, judge_design
+from offrecord.audit.anytime import BlockAudit, audit_blocks
 from offrecord.audit.gate import Gate
+from offrecord.audit.judgement import judge_design
 from offrecord.estimates.arrays.anytime import BETS, Check, gate, share_check
 from offrecord.estimates.arrays.blocks import RunMeans
 from offrecord.estimates.arrays.lookahead import earliest_verdict
 from offrecord.estimates.frames.blocks import group_blocks
 from offrecord.protocol.design import Design
 from offrecord.records import CELL, OffrecordError
+from offrecord.report.anytime import paragraph
+from offrecord.report.write import Report, report_study, study_figure
 from offrecord.runner.run import Finished
 from offrecord.runner.shards.run import Cells
 from offrecord.runner.until import Step, run_until
@@ -252,6 +255,18 @@ def test_a_group_that_is_decided_needs_no_more_runs(tmp_path: Path) -> None:
     assert blocks == {"simulated/null": 3, "simulated/audience": 12}
 
 
+def test_where_two_models_answered_for_one_nothing_is_decided(tmp_path: Path) -> None:
+    study = held(tmp_path / "s", 8, "null")
+    first = pl.when(pl.col("repeat") == 1).then(pl.lit("another"))
+    named = first.otherwise(pl.lit("simulated/null"))
+    write_transcript(study.path, study.transcript.with_columns(model_answered=named))
+    found = audit_blocks(open_record(study.path), WIDE)
+    assert found.judgement.verdict == "pass"
+    assert found.verdict == "inconclusive"
+    assert read_audits(study.path)[-1].exit == 3
+    assert "several models answered" in paragraph(found.as_dict())
+
+
 def test_a_study_without_a_design_has_the_blocks_that_were_begun(
     tmp_path: Path,
 ) -> None:
@@ -349,6 +364,24 @@ def test_a_damaged_closed_block_is_not_passed_over(
     done = offrecord(*("audit", str(study.path), "--anytime", "--max-divergence", "9"))
     assert done.code == 2
     assert "audits.jsonl, line 1: not a line of an earlier audit" in done.err
+
+
+def test_the_report_draws_the_path(tmp_path: Path) -> None:
+    study = held(tmp_path / "s", 3, "null")
+    with pytest.raises(OffrecordError, match="figure evidence: use any of"):
+        study_figure(study, "evidence")
+    found = audit_blocks(study, WIDE)
+    chart = study_figure(study, "evidence").to_dict()
+    [panel] = chart["concat"]
+    assert panel["title"]["text"] == "divergence, null"
+    named = (layer["data"]["name"] for layer in panel["layer"])
+    rules, lines = (chart["datasets"][name] for name in named)
+    assert rules == [{"e-value": 40.0}]
+    drawn = [row["e-value"] for row in lines if row["shows"] == "below"]
+    assert drawn == list(e_values(found))
+    report_study(study, Report())
+    page = (study.path / "report.html").read_text(encoding="utf-8")
+    assert "The gate after each block" in page
 
 
 # --------------------------------------------------------------------- until a verdict
@@ -451,7 +484,7 @@ def test_it_stops_where_no_verdict_can_come_or_a_run_does_not_end(
         ("--until g", "give --max-runs N"),
         ("--until g --max-runs 9 --runs 3", "and no --runs"),
         ("--max-runs 9", "--max-runs belongs to --until"),
-        ("--until g --max-runs 9 --shard 1/2", "a lone --shard has none"),
+        ("--until g --max-runs 9 --shard 1/2", "--until needs them all"),
         ("--until m --max-runs 9", "max_missing: has no e-process"),
     ],
 )

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import polars as pl
 
 from offrecord.audit import EXIT_CODES
 from offrecord.audit.closed import (
@@ -24,88 +22,23 @@ from offrecord.audit.closed import (
     placed,
     run_digests,
     run_stances,
-    turn_rows,
 )
-from offrecord.audit.gate import PREFIX, Gate
+from offrecord.audit.gate import Gate
 from offrecord.audit.interim import Interim, audit_line, count_analysis
+from offrecord.audit.judgement import Group, Judgement, celled, judge_runs
 from offrecord.estimates.arrays import anytime
 from offrecord.estimates.arrays.anytime import ALPHA, Check
-from offrecord.estimates.arrays.lookahead import earliest_verdict
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
-from offrecord.estimates.frames.blocks import MEASURES, SHIFTED, Blocks, group_blocks
-from offrecord.estimates.frames.groups import grouped, known_key
-from offrecord.estimates.frames.pressed import GROUP_KEYS
-from offrecord.protocol.design import Design
-from offrecord.records import CELL, OffrecordError
+from offrecord.estimates.frames.blocks import SHIFTED
+from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.audits import Anytime, EPath, read_audits
-from offrecord.transcript.due import designed_runs, due_runs
+from offrecord.transcript.due import due_runs
 from offrecord.transcript.record import Record
 
 _LARGEST: Final = 300.0  # decimal places of an e-value as a number
-
-
-class Group(NamedTuple):
-    """What is judged alone."""
-
-    keys: dict[str, Any]
-    samples: frozenset[tuple[str, str]]
-    """Model and sample of its cells."""
-    runs: frozenset[str]
-    """Of the cells of its blocks."""
-    blocks: Blocks
-    judged: anytime.Gate
-
-    @property
-    def verdict(self) -> Verdict:
-        """Of this group, after all of its blocks."""
-        return self.judged.verdict(self.blocks.whole)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A gate after the blocks that a study has so far."""
-
-    measures: tuple[str, ...]
-    groups: tuple[Group, ...]
-    placed: tuple[ClosedRun, ...]
-    """Every run that has ended, in its block."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """Fails once a group does, passes once all do."""
-        found = {group.verdict for group in self.groups}
-        if Verdict.FAIL in found:
-            return Verdict.FAIL
-        return Verdict.PASS if found == {Verdict.PASS} else Verdict.INCONCLUSIVE
-
-    @property
-    def checks(self) -> int:
-        """How many figures are judged, over all groups."""
-        return len(self.measures) * len(self.groups)
-
-    @property
-    def undecided(self) -> list[Group]:
-        """The groups that need more blocks."""
-        return [one for one in self.groups if one.verdict is Verdict.INCONCLUSIVE]
-
-    def more(self, most: int) -> int:
-        """Blocks to add before another look, since none before can bring a verdict.
-
-        Args:
-            most: Blocks at most, those so far included.
-
-        Returns:
-            0 where no block can bring one by then.
-        """
-        left = (
-            earliest_verdict(one.blocks.checks, most, of=self.checks) - one.blocks.whole
-            for one in self.undecided
-            if one.blocks.whole < most
-        )
-        return min((blocks for blocks in left if blocks > 0), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +48,8 @@ class BlockAudit:
     study: str
     gate: Gate
     judgement: Judgement
+    doubt: str
+    """Which several models answered for one; then nothing is decided."""
     found: Anytime
     figures: tuple[Mapping[str, Any], ...]
     """Of each check: value, blocks, runs."""
@@ -124,8 +59,8 @@ class BlockAudit:
 
     @property
     def verdict(self) -> Verdict:
-        """As `Judgement.verdict`."""
-        return self.judgement.verdict
+        """As `Judgement.verdict`; inconclusive where it is not known who answered."""
+        return Verdict.INCONCLUSIVE if self.doubt else self.judgement.verdict
 
     def as_dict(self) -> dict[str, Any]:
         """The audit as plain values; what is undefined is None."""
@@ -137,6 +72,7 @@ class BlockAudit:
             "gate_digest": self.gate.digest,
             "transcripts": self.transcripts,
             "runs": self.runs,
+            "doubt": self.doubt,
             **self.interim._asdict(),
             "alpha": ALPHA,
             "pass_at": self.found.pass_at,
@@ -161,14 +97,14 @@ def audit_blocks(study: Record, gate: Gate) -> BlockAudit:
     """
     closed = closed_runs(read_audits(study.path))
     digests, stances = run_digests(study), run_stances(target_pairs(study))
-    due = _celled(due_runs(study))
+    due = celled(due_runs(study))
     runs = placed(due, closed, digests, stances)
-    judgement = _judged(due, runs, gate, _silent(study.facts["channels"]))
-    found = _paths(judgement, gate)
+    judgement = judge_runs(due, runs, gate, study.facts["channels"])
+    found, doubt = _paths(judgement, gate), mixed_answers(study.transcript)
     line = audit_line(
         study,
         gate,
-        EXIT_CODES[judgement.verdict],
+        EXIT_CODES[Verdict.INCONCLUSIVE if doubt else judgement.verdict],
         closed=by_block(_newly_closed(judgement, closed)),
         anytime=found,
     )
@@ -176,66 +112,13 @@ def audit_blocks(study: Record, gate: Gate) -> BlockAudit:
         study=study.name,
         gate=gate,
         judgement=judgement,
+        doubt=doubt,
         found=found,
         figures=tuple(_figures(judgement)),
         runs=study.ended_runs,
         interim=count_analysis(study, line),
         transcripts=line.transcripts,
     )
-
-
-def judge_design(design: Design, gate: Gate) -> Judgement:
-    """The judgement of a design without any run.
-
-    Raises:
-        OffrecordError: As `audit_blocks`.
-    """
-    due = _celled(designed_runs(design))
-    return _judged(due, [], gate, _silent(design.listed))
-
-
-def _silent(channels: Sequence[str]) -> list[str]:
-    return sorted(channels[1:])
-
-
-def _celled(due: pl.DataFrame) -> pl.DataFrame:
-    number = pl.struct(CELL).rank("dense").cast(pl.Int64)
-    return due.with_columns(_cell=number)
-
-
-def _judged(
-    due: pl.DataFrame, runs: Sequence[ClosedRun], gate: Gate, channels: Sequence[str]
-) -> Judgement:
-    thresholds = gate.thresholds
-    without = [PREFIX + name for name in thresholds if name not in MEASURES]
-    without += [] if gate.margin is None else ["margin"]
-    if without:
-        known = ", ".join(PREFIX + name for name in MEASURES)
-        raise OffrecordError(
-            f"{', '.join(without)}: has no e-process and cannot be judged by blocks: "
-            f"leave it to an audit without --anytime (these have one: {known})"
-        )
-    by = [known_key(key, GROUP_KEYS, due.columns) for key in gate.by]
-    parts = list(product(grouped(due, list(dict.fromkeys([*by, "agent"]))), channels))
-    count = len(parts) * len(thresholds)
-    groups = []
-    for (keys, part), channel in parts:
-        cells = part.unique("_cell", maintain_order=True).sort("_cell")
-        numbers = dict(part.select("run", "_cell").iter_rows())
-        turns = turn_rows(runs, numbers, f"{keys['agent']} {channel}")
-        blocks = group_blocks(cells, turns, thresholds)
-        several = {"right_channel": channel} if len(channels) > 1 else {}
-        own = part.filter(pl.col("_cell").is_in(blocks.cells))
-        groups.append(
-            Group(
-                {**keys, **several},
-                frozenset(part.select("model", "sample").iter_rows()),
-                frozenset(own["run"]),
-                blocks,
-                anytime.gate(blocks.checks, of=count),
-            )
-        )
-    return Judgement(tuple(thresholds), tuple(groups), tuple(runs))
 
 
 def _newly_closed(judgement: Judgement, closed: Sequence[ClosedRun]) -> list[ClosedRun]:

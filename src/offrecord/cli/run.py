@@ -73,32 +73,25 @@ def run(
     """
     if executor is None and (address or shards):
         raise OffrecordError("--address and --shards belong to --executor ray")
-    if executor and shard is not None:
-        raise OffrecordError(
-            "--shard and --executor: the executor makes the shards itself"
-        )
     if max_runs and not until:
         raise OffrecordError("--max-runs belongs to --until")
+    if shard is not None and (executor or until):
+        raise OffrecordError(
+            "--shard: the executor makes the shards itself, and --until needs them all"
+        )
     from offrecord.cli.summary import said_nothing, show_summary
     from offrecord.runner.logs import is_sharded
     from offrecord.runner.logs import log_root as root_of
 
     fields, words = given_fields(options), inspect_options()
     if until is not None:
-        if shard is not None:
-            raise OffrecordError(
-                "--until judges whole blocks, and a lone --shard has none: leave one "
-                "out, or give --executor ray"
-            )
         from offrecord.cli.until import Call, run_to_verdict
 
         ray = {"address": address, "shards": shards} if executor else None
         call = Call(file, fields, words, out, log_root, ray)
-        run_to_verdict(call, until, max_runs)
-        return
+        return run_to_verdict(call, until, max_runs)
     if shard is not None:
-        _run_shard(shard, file, out, log_root, fields, words)
-        return
+        return _run_shard(shard, file, out, log_root, fields, words)
     if executor is not None:
         from offrecord.runner.shards.ray import run_on_ray
 
@@ -118,12 +111,13 @@ def run(
     if silence:
         click.echo(f"offrecord: {silence}", err=True)
         sys.exit(1)
-    if finished.ended < finished.planned:
-        click.echo(
-            f"offrecord: {finished.ended} of {finished.planned} runs are done; resume "
-            f"with: offrecord run --out {out}",
-            err=True,
-        )
+    _end(finished.ended, finished.planned, f"resume with: offrecord run --out {out}")
+
+
+def _end(ended: int, planned: int, then: str) -> None:
+    """Exit with 1 where runs are not done, and say what to do."""
+    if ended < planned:
+        click.echo(f"offrecord: {ended} of {planned} runs are done; {then}", err=True)
         sys.exit(1)
 
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from offrecord.audit.anytime import BlockAudit, audit_blocks, judge_design
+from offrecord.audit.anytime import BlockAudit, audit_blocks
 from offrecord.audit.gate import Gate, read_gate
+from offrecord.audit.judgement import judge_design
 from offrecord.cli.summary import show_summary
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.protocol.design import Design
@@ -104,20 +105,21 @@ def _step(
 ) -> Step:
     """What comes next, by a gate; a look at a study is one more of `looks`."""
     if study is None:
-        judged = judge_design(design, gate)
+        judged, doubt = judge_design(design, gate), ""
     else:
         looks.append(audit_blocks(study, gate))
-        judged = looks[-1].judgement
+        judged, doubt = looks[-1].judgement, looks[-1].doubt
     left, verdict = judged.undecided, judged.verdict
     blocks = min((one.blocks.whole for one in left), default=0)
     decided = (
         one.samples for one in judged.groups if one.verdict is not Verdict.INCONCLUSIVE
     )
     return Step(
-        settled=verdict is not Verdict.INCONCLUSIVE,
+        settled=verdict is not Verdict.INCONCLUSIVE and not doubt,
         blocks=blocks,
         more=judged.more(most),
         decided=frozenset[tuple[str, str]]().union(*decided),
         said=f"{verdict}; {len(left)} of {len(judged.groups)} groups are not decided"
         + (f" after {blocks} blocks" if left else ""),
+        doubt=doubt,
     )

@@ -40,7 +40,9 @@ def _sentences(audit: Row) -> Iterator[str]:
         f"Verdict: {audit['verdict']} (checks: {counts} of {len(checks)}), after "
         f"{spread} {'block' if blocks == [1] else 'blocks'} of one run of each cell."
     )
-    if audit["verdict"] == "inconclusive":
+    if audit["doubt"]:
+        yield f"Whatever the checks say, nothing is decided: {audit['doubt']}."
+    elif audit["verdict"] == "inconclusive":
         yield (
             "Inconclusive: add blocks with 'offrecord run --out STUDY --until GATE "
             "--max-runs N'."
@@ -109,7 +111,7 @@ def _keyed(check: Row, keys: Sequence[str]) -> list[Text]:
 
 def _checks(checks: Sequence[Row], keys: Sequence[str]) -> Table:
     table = _table(keys)
-    for name in ("found", "at most", "blocks", "runs"):
+    for name in ("found", "at most", "blocks", "runs", "decided at"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for check in checks:
@@ -117,7 +119,7 @@ def _checks(checks: Sequence[Row], keys: Sequence[str]) -> Table:
             *_keyed(check, keys),
             _value(check),
             points(check["threshold"]),
-            *(str(check[name]) for name in ("blocks", "runs")),
+            *(str(check[name] or "") for name in ("blocks", "runs", "decided")),
             check["verdict"],
         )
     return table

@@ -12,6 +12,7 @@ from offrecord.report.numbers import count
 from offrecord.report.page.findings import Findings
 from offrecord.report.prompts import study_items, study_prompts
 from offrecord.report.quotes import study_quotes
+from offrecord.transcript.audits import Anytime, read_audits
 from offrecord.transcript.designed import planned_of
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.folder import DESIGN_FILE
@@ -50,7 +51,14 @@ def gather(study: Record, estimates: Estimates, channel: str | None) -> Findings
         prompts=study_prompts(study),
         items=study_items(study),
         design=_design(study, others),
+        judged=_judged(study),
     )
+
+
+def _judged(study: Record) -> Anytime | None:
+    """What the last audit by blocks found."""
+    found = [line.anytime for line in read_audits(study.path) if line.anytime]
+    return found[-1] if found else None
 
 
 def _target(transcript: pl.DataFrame) -> str:

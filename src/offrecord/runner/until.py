@@ -29,6 +29,8 @@ class Step(NamedTuple):
     """Cells that get no more runs."""
     said: str
     """One line for whoever watches."""
+    doubt: str = ""
+    """Why no verdict will come, however many runs there are."""
 
 
 Judge = Callable[[Record | None], Step]
@@ -58,6 +60,8 @@ def run_until(
     """
     step = judge(study)
     while not step.settled:
+        if step.doubt:
+            return step.doubt
         if not step.more:
             return f"none can come within {most} runs of each cell"
         runs = max(runs, step.blocks + step.more)

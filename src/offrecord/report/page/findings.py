@@ -19,6 +19,7 @@ from offrecord.records import Kind
 from offrecord.report.figures.grammar import short_names
 from offrecord.report.numbers import UNDEFINED, interval, named, points, signed
 from offrecord.report.page.blocks import Cell, Quote, Text
+from offrecord.transcript.audits import Anytime
 
 F = TypeVar("F")
 M = TypeVar("M", bound=Mapping[str, Any])
@@ -55,6 +56,8 @@ class Findings:
     """The survey items by id, in words where they are known."""
     design: Sequence[tuple[str, str]] = ()
     """What was asked for: a name and its value."""
+    judged: Anytime | None = None
+    """What the last audit by blocks found."""
 
     @property
     def other(self) -> str:

@@ -10,6 +10,7 @@ from offrecord.report.page.blocks import Section
 from offrecord.report.page.findings import Findings
 from offrecord.report.page.sections.attribution import attribution_section
 from offrecord.report.page.sections.certainty import certainty_section
+from offrecord.report.page.sections.gate import gate_sections
 from offrecord.report.page.sections.measures import default_section
 from offrecord.report.page.sections.record import (
     design_section,
@@ -34,6 +35,7 @@ def evidence(found: Findings) -> list[Section]:
     """What stands before the transcripts."""
     return [
         *(make(found) for make in (split_section, rounds_section, certainty_section)),
+        *gate_sections(found),
         *_measures(found),
         missing_section(found),
     ]
