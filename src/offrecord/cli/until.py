@@ -13,7 +13,7 @@ import click
 from offrecord.audit.anytime import BlockAudit, audit_blocks
 from offrecord.audit.gate import Gate, read_gate
 from offrecord.audit.judgement import judge_design
-from offrecord.cli.summary import show_summary
+from offrecord.cli.summary import said_nothing, show_summary
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.protocol.design import Design
 from offrecord.records import OffrecordError
@@ -108,7 +108,8 @@ def _step(
         judged, doubt = judge_design(design, gate), ""
     else:
         looks.append(audit_blocks(study, gate))
-        judged, doubt = looks[-1].judgement, looks[-1].doubt
+        judged = looks[-1].judgement
+        doubt = looks[-1].doubt or said_nothing(study)
     left, verdict = judged.undecided, judged.verdict
     blocks = min((one.blocks.whole for one in left), default=0)
     decided = (
