@@ -30,6 +30,7 @@ class Script:
         self.reply = reply if callable(reply) else lambda _: reply
         self.asked: list[tuple[str, str]] = []
         self.stop: StopReason = "stop"
+        self.error: str | None = None
         self.now = 0
         self.most = 0
 
@@ -58,5 +59,6 @@ class ScriptedJudge(ModelAPI):
         finally:
             SCRIPT.now -= 1
         output = ModelOutput.from_content("scripted/judge-9", text, SCRIPT.stop)
+        output.error = SCRIPT.error
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         return output

@@ -161,6 +161,17 @@ def test_a_reply_cut_off_is_no_answer(
     assert (verdict.status, verdict.values) == (Status.TRUNCATED, {})
 
 
+def test_a_reply_that_broke_off_is_no_answer_and_is_asked_again(
+    prompt: JudgePrompt, tmp_path: Path, script: Script
+) -> None:
+    script.stop, script.error = "unknown", "the reply broke off"
+    [verdict] = judge([question(prompt)], MODEL, tmp_path)
+    assert (verdict.status, verdict.reason) == (Status.ERROR, "the reply broke off")
+    script.stop, script.error = "stop", None
+    [verdict] = judge([question(prompt)], MODEL, tmp_path)
+    assert verdict.called
+
+
 def test_lists_hold_words_of_the_vocabulary_once_and_no_more_texts_than_asked() -> None:
     answer = read_judge_prompt("entailment").answer["first_to_second"]
     kind = type(answer)

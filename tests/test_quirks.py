@@ -74,7 +74,7 @@ def model_at(server: FakeServer) -> Model:
 
 
 class Held(NamedTuple):
-    """One debate of one round."""
+    """One debate."""
 
     log: EvalLog
     rows: pl.DataFrame
@@ -86,10 +86,10 @@ class Held(NamedTuple):
         return json.dumps([body["messages"] for body in self.server.bodies])
 
 
-def held(respond: Answer, logs: Path) -> Held:
+def held(respond: Answer, logs: Path, rounds: int = 1) -> Held:
     with FakeServer(respond=respond) as server:
         [log] = inspect_eval(
-            debate(rounds=1),
+            debate(rounds=rounds),
             model=model_at(server),
             log_dir=str(logs),
             display="none",
@@ -338,3 +338,29 @@ def test_a_terminal_without_unicode_gets_no_traceback(
     run = ("run", "--model", "simulated/paper", *study)  # each kind of missing value
     for words in (run, ("estimate", out), ("content", "list")):
         assert offrecord(*words, PYTHONIOENCODING=encoding).code == 0
+
+
+THOUGHT = [
+    "Here is my thought process:\n{x}\n\nHere is my response:\n{said}",
+    "{x}\n[BEGIN FINAL RESPONSE]\n{said}",
+    "<|think|>\n{x}\n<|/think|>\n{said}",
+    '<details type="reasoning">\n{x}\n</details>\n{said}',
+    "> {x}\n\n{said}",
+    "思考：{x}\n回答：{said}",
+    "**My reasoning**\n{x}\n\n**Final answer**\n{said}",
+    "<|channel|>analysis<|message|>{x}<|channel|>final<|message|>{said}",
+]
+
+
+def test_thinking_in_shapes_that_no_list_knows_enters_no_prompt(tmp_path: Path) -> None:
+    def respond(body: Body) -> Wire:
+        text = well_formed(body["messages"])
+        heard = json.dumps(body["messages"]).count("leaves it there")
+        if not is_survey(body):
+            text = THOUGHT[heard].format(x="CANARY-7731 I could yield.", said=text)
+        return sent(completion(body, text))
+
+    found = held(respond, tmp_path, rounds=len(THOUGHT) // 2)
+    assert set(found.rows["ended"]) == {Ended.COMPLETED}
+    assert set(found.rows["status"]) == {Status.OK}
+    assert "CANARY" not in found.heard

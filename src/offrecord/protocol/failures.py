@@ -112,9 +112,8 @@ def watch_failures(model: Model) -> None:
 
 def _tries(asked: Sequence[ChatMessage]) -> int:
     """How often a request has been sent so far."""
-    stamp = asked[-1].metadata
     calls = [event for event in transcript().events if isinstance(event, ModelEvent)]
-    return sum(bool(call.input) and call.input[-1].metadata == stamp for call in calls)
+    return sum(bool(call.input) and call.input[-1].id == asked[-1].id for call in calls)
 
 
 async def _read(

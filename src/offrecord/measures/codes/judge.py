@@ -23,8 +23,8 @@ from inspect_ai.model import (
 )
 
 from offrecord.content.boundary.files import read_file
-from offrecord.content.letters import storable
 from offrecord.measures.codes.verdicts import JudgeRequest, Verdict, verdict_of
+from offrecord.protocol.elicitation import reply_of
 from offrecord.protocol.models import open_model, plain_error
 from offrecord.records import OffrecordError, digest
 from offrecord.transcript.store import UnwritableError, make_folder, refuse_gone
@@ -142,13 +142,14 @@ class _Calls:
         except Exception as error:  # each provider has its own
             return self._failed(plain_error(error))
         self._came_back = True
+        reply = reply_of(output)
         found = {
-            "reply": storable(output.completion),
-            "stop_reason": output.stop_reason if output.choices else "unknown",
-            "error": None if output.choices else output.error or "no reply",
+            "reply": reply.text,
+            "stop_reason": reply.stop_reason,
+            "error": reply.error,
             "model_answered": output.model,
         }
-        if output.choices:
+        if reply.error is None:
             self._replies.store(key, found)
         return found
 
