@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-FLOOR  := $(shell sed -n 's/.*"inspect-ai>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+FLOOR  := $(shell sed -n -E 's/.*"(inspect-ai|openai)>=([0-9.]+)".*/\1==\2/p' pyproject.toml)
 PYTEST := $(BIN)/pytest -n $(or $(WORKERS),2) --dist worksteal
 
 .PHONY: demo test quick floor check docs bench weights clean
@@ -31,7 +31,7 @@ quick: $(READY) ## the tests that start no debate and no model: under 90 s on tw
 
 floor: $(READY) ## what meets Inspect, with the oldest release that pyproject allows
 	rm -rf .floor
-	$(BIN)/pip install --quiet --no-deps --target .floor inspect-ai==$(FLOOR)
+	$(BIN)/pip install --quiet --target .floor $(FLOOR)
 	PYTHONPATH=.floor $(PYTEST) tests/test_inspect.py tests/test_providers_openai.py \
 		tests/test_quirks.py tests/test_viewer.py
 

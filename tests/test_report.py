@@ -378,7 +378,7 @@ def test_what_is_spoken_by_its_last_label_alone_is_counted(tmp_path: Path) -> No
     rows = moved()
     rows[0] |= {"text": "My thoughts:\nIt is thin.\nDO NOT SIGN - no.", "status": "ok"}
     page = page_of(small(tmp_path / "s", rows, rounds=1))
-    assert "spoken by the last label alone 1 (12.5 %)" in page.words
+    assert ["spoken by the last label alone", "1 (12.5 %)"] in page.tables["Design"]
 
 
 def test_another_channel_is_called_by_its_name(tmp_path: Path) -> None:
