@@ -291,6 +291,8 @@ def test_every_panel_says_its_n_and_colours_come_from_the_theme(tmp_path: Path) 
         for panel in one.figure.panels:
             assert panel.spec()["title"]["subtitle"].startswith("n = ")
             assert "#" not in json.dumps(panel.spec()["layer"])
+        # Altair checks a chart by the schema of Vega-Lite.
+        one.figure.chart().to_dict(validate=True)
 
 
 def test_what_was_not_measured_says_so(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""One grammar for every figure: panels, colours, type, axes.
+"""One grammar for every figure: panels, layers and themes, as `charts.yaml` has them.
 
-A figure is a few panels, each a small Altair chart. The page embeds the panels' own
+A figure is a few panels, each a small Vega-Lite chart. The page embeds the panels' own
 specifications, one by one, so that they flow on a narrow screen; a file holds the same
 ones side by side. A specification names no colour: these come from the theme, so that a
 page can be light or dark.
@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-import altair as alt
-
+from offrecord.content import read_document
 from offrecord.estimates.arrays.plain import plain
 
-Chart = alt.Chart | alt.LayerChart
+if TYPE_CHECKING:
+    import altair as alt
 
 VEGA_LITE: Final = "6.4"
 """The version of the drawing library, in the page and for files."""
@@ -25,40 +26,13 @@ VEGA_LITE: Final = "6.4"
 PUBLIC: Final = "public"
 OTHER: Final = "off record"
 
-_NUMBERS: Final = frozenset({"points", "value", "low", "high", "gap", PUBLIC, OTHER})
+Rows = Sequence[Mapping[str, Any]]
+"""Rows of a view of the estimates."""
 
+_CONTENT: Final = read_document(Path(__file__).parent / "charts.yaml").front
+_SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, sans-serif"
 _FILE_FONT: Final = "Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
-
-
-@dataclass(frozen=True, slots=True)
-class Palette:
-    """The colours of a theme, which colour-blind readers can tell apart."""
-
-    ink: str
-    muted: str
-    rule: str
-    public: str
-    other: str
-    category: tuple[str, ...]
-
-
-LIGHT: Final = Palette(
-    ink="#1a1d21",
-    muted="#5b6470",
-    rule="#d9dde3",
-    public="#0072B2",
-    other="#C24E00",
-    category=("#0072B2", "#C24E00", "#5b6470", "#009E73", "#B0568C"),
-)
-DARK: Final = Palette(
-    ink="#e6e9ee",
-    muted="#9aa4b1",
-    rule="#2d333b",
-    public="#56B4E9",
-    other="#E69F00",
-    category=("#56B4E9", "#E69F00", "#9aa4b1", "#2fc49b", "#e39cc6"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +42,8 @@ class Panel:
     title: str
     n: str
     """How many runs and turns stand behind it."""
-    chart: Chart
+    chart: Mapping[str, Any]
+    """Its data, layers and height."""
 
     def spec(self, width: int | str = "container") -> dict[str, Any]:
         """The Vega-Lite specification, without a theme.
@@ -76,17 +51,14 @@ class Panel:
         Args:
             width: Pixels, or `container` for the width of the page's column.
         """
-        spec: dict[str, Any] = self.sized(width).to_dict()
         # Names take what width they need, out of that of the column.
-        return {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}
+        fit = {"autosize": {"type": "fit-x", "contains": "padding"}}
+        return {"$schema": _SCHEMA, **self.sized(width), **fit}
 
-    def sized(self, width: int | str) -> Chart:
+    def sized(self, width: int | str) -> dict[str, Any]:
         """The chart with its title, at a width."""
-        chart: Chart = self.chart.properties(
-            width=width,
-            title=alt.TitleParams(text=self.title, subtitle=self.n),
-        )
-        return chart
+        title = {"text": self.title, "subtitle": self.n}
+        return {**self.chart, "width": width, "title": title}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +70,7 @@ class Figure:
     title: str
     caption: str
     panels: Sequence[Panel]
-    columns: int = 2
+    columns: int
     """How many panels stand side by side where there is room."""
 
     def specs(self) -> list[dict[str, Any]]:
@@ -111,8 +83,9 @@ class Figure:
         Args:
             width: Of a panel, in pixels.
         """
-        charts = [panel.sized(width) for panel in self.panels]
-        whole: alt.ConcatChart = alt.concat(*charts, columns=self.columns, spacing=28)
+        import altair as alt
+
+        whole: alt.ConcatChart = alt.ConcatChart.from_dict(self._concat(width))
         return whole
 
     def file_spec(self, width: int = 300) -> dict[str, Any]:
@@ -121,90 +94,81 @@ class Figure:
         Args:
             width: Of a panel, in pixels.
         """
-        spec: dict[str, Any] = self.chart(width).to_dict()
-        return {**spec, "config": theme(LIGHT, _FILE_FONT), "background": "white"}
+        config = theme("light", _FILE_FONT)
+        return {**self._concat(width), "config": config, "background": "white"}
+
+    def _concat(self, width: int) -> dict[str, Any]:
+        charts = [panel.sized(width) for panel in self.panels]
+        whole = {"concat": charts, "columns": self.columns, "spacing": 28}
+        return {"$schema": _SCHEMA, **whole}
 
 
-def theme(palette: Palette, font: str = _FONT) -> dict[str, Any]:
-    """The Vega-Lite configuration of a theme; marks are styled by name.
+def figure(name: str, panels: Sequence[Panel], **own: str) -> Figure:
+    """A figure of the content file.
 
     Args:
-        palette: Its colours.
+        name: Its id there.
+        panels: What it shows.
+        own: Its id or title, where the file does not have it.
+    """
+    shape = _shape(name)
+    told = {"id": name, **shape, **own}
+    columns = shape.get("columns", 2)
+    return Figure(told["id"], told["title"], told["caption"], panels, columns)
+
+
+def drawn(name: str, values: Rows, rows: int = 0, /, **given: object) -> dict[str, Any]:
+    """A chart of a figure of the content file: data, layers and height.
+
+    Args:
+        name: The figure's id there.
+        values: What is drawn; what is undefined is left out.
+        rows: How many rows it has, where its height hangs on them.
+        given: What is put in, by name.
+    """
+    shape = _shape(name)
+    layers = [
+        {
+            "data": {"values": [{layer["zero"]: 0}]},
+            "mark": {"type": "rule", "style": "zero"},
+            "encoding": {"x": {"field": layer["zero"], "type": "quantitative"}},
+        }
+        if "zero" in layer
+        else {**layer, "encoding": {**shape["encoding"], **layer["encoding"]}}
+        for layer in shape["layers"]
+    ]
+    return {
+        "data": {"values": [plain(row) for row in values]},
+        "layer": _filled(layers, {**_CONTENT["parts"], **given}),
+        "height": shape.get("height") or shape["row"] * rows,
+    }
+
+
+def theme(name: str, font: str = _FONT) -> dict[str, Any]:
+    """The Vega-Lite configuration of a theme.
+
+    Args:
+        name: `light` or `dark`.
         font: A CSS list of typefaces.
     """
-    text = {"font": font, "fontSize": 12}
-    axis = {
-        "labelFont": font,
-        "titleFont": font,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "labelColor": palette.ink,
-        "titleColor": palette.muted,
-        "gridColor": palette.rule,
-        "domain": False,
-        "ticks": False,
-        "labelPadding": 6,
-        "labelLimit": 190,
-    }
-    styles: Mapping[str, Mapping[str, Any]] = {
-        "public": {"color": palette.public, "fill": palette.public},
-        "other": {"color": palette.other, "stroke": palette.other},
-        "link": {"color": palette.muted},
-        "zero": {"color": palette.muted},
-        "value": {**text, "color": palette.ink, "fill": palette.ink},
-    }
-    return {
-        "background": "transparent",
-        "font": font,
-        "view": {"stroke": None},
-        "axis": axis,
-        "title": _titles(palette, font),
-        "legend": _legends(palette, font),
-        "range": {
-            "category": list(palette.category),
-        },
-        "style": styles,
-    }
+    colours = {**_CONTENT["themes"][name], "font": font}
+    return dict(_filled(_CONTENT["config"], colours))
 
 
-def _titles(palette: Palette, font: str) -> dict[str, Any]:
-    return {
-        "font": font,
-        "subtitleFont": font,
-        "anchor": "start",
-        "frame": "group",
-        "fontSize": 13,
-        "fontWeight": 600,
-        "color": palette.ink,
-        "subtitleColor": palette.muted,
-        "subtitleFontSize": 12,
-        "offset": 10,
-    }
+def _shape(name: str) -> dict[str, Any]:
+    shape: dict[str, Any] = _CONTENT["figures"][name]
+    return {**_shape(shape["like"]), **shape} if "like" in shape else shape
 
 
-def _legends(palette: Palette, font: str) -> dict[str, Any]:
-    return {
-        "labelFont": font,
-        "labelFontSize": 12,
-        "labelColor": palette.ink,
-        "labelLimit": 260,
-        "title": None,
-        "orient": "bottom",
-        "direction": "horizontal",
-        "columns": 2,
-        "symbolStrokeWidth": 2,
-    }
-
-
-def share_axis(title: str, **options: Any) -> alt.Axis:  # noqa: ANN401
-    """An axis in percentage points, with few ticks."""
-    return alt.Axis(title=title, tickCount=5, **options)
-
-
-def names_axis() -> alt.Axis:
-    """An axis of names, without a grid."""
-    return alt.Axis(title=None, grid=False, labelLimit=170)
+def _filled(node: Any, given: Mapping[str, object]) -> Any:  # noqa: ANN401
+    """A piece of the content file with what its `$names` stand for."""
+    if isinstance(node, dict):
+        return {key: _filled(one, given) for key, one in node.items()}
+    if isinstance(node, list):
+        return [_filled(one, given) for one in node]
+    if isinstance(node, str) and node.startswith("$"):
+        return _filled(given[node[1:]], given)
+    return node
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
@@ -216,43 +180,10 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def counted(runs: int, turns: int) -> str:
-    """The n of a panel."""
+def counted(rows: Rows) -> str:
+    """The n of a panel: the runs and the turns of its rows."""
+    runs, turns = (sum(row[name] for row in rows) for name in ("runs", "turns"))
     return f"n = {runs:,} runs, {turns:,} turns"
-
-
-def charted(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """A chart of rows, which go into its specification."""
-    return alt.Chart(alt.InlineData(values=[plain(row) for row in values]))
-
-
-def layers(*charts: alt.Chart) -> alt.LayerChart:
-    """Marks on one another, the first one at the back."""
-    chart: alt.LayerChart = alt.LayerChart(layer=list(charts))
-    return chart
-
-
-def zero(field: str = "points") -> alt.Chart:
-    """A line at zero on the axis of a field."""
-    rule: alt.Chart = charted([{field: 0}]).mark_rule(style="zero")
-    return rule.encode(x=f"{field}:Q")
-
-
-def plain_legend(**options: Any) -> alt.Legend:  # noqa: ANN401
-    """A legend of full colours, whatever the opacity of the marks."""
-    return alt.Legend(
-        symbolOpacity=1, symbolType="circle", symbolStrokeWidth=0, **options
-    )
-
-
-def tips(*names: str, digits: int = 1) -> list[alt.Tooltip]:
-    """Tooltips of fields; those that are figures are rounded."""
-    return [
-        alt.Tooltip(f"{name}:Q", format=f".{digits}f")
-        if name in _NUMBERS
-        else alt.Tooltip(f"{name}:N")
-        for name in names
-    ]
 
 
 def percent(value: float | None) -> float | None:

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
-
-import altair as alt
+from collections.abc import Sequence
+from typing import Final
 
 from offrecord.report.figures.grammar import (
     OTHER,
     PUBLIC,
-    Chart,
     Figure,
     Panel,
-    charted,
+    Rows,
     counted,
-    layers,
-    names_axis,
+    drawn,
+    figure,
     percent,
-    plain_legend,
-    share_axis,
     short_names,
-    tips,
-    zero,
 )
 from offrecord.report.numbers import known
-
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
 
 _PARTS: Final = {
     "conversion": "conversion: holds off the record too",
     "audience_effect": "audience effect: only in public",
 }
-_SIDE: Final = "% of turns on the pressed side"
 
 
 def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | None:
@@ -44,7 +33,7 @@ def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | Non
         split: The same view's estimates.
         names: The models, in the order to show.
     """
-    bounds = _estimates(split, "model")
+    bounds = {(row["model"], row["estimate"]): row for row in split}
     short = short_names(names)
     values = [
         {
@@ -60,38 +49,16 @@ def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | Non
     ]
     if not values:
         return None
-    order = [short[name] for name in names]
-    base = charted(values).encode(
-        y=alt.Y("model:N", sort=order, axis=names_axis()),
-        yOffset=alt.YOffset("part:N", sort=list(_PARTS.values())),
-        color=alt.Color(
-            "part:N",
-            sort=[*reversed(_PARTS.values())],
-            legend=plain_legend(columns=1),
-        ),
-    )
-    marks = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
-    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=alt.X("points:Q", axis=share_axis("points toward the pressed side")),
-        shape=alt.Shape("part:N", sort=[*reversed(_PARTS.values())], legend=None),
-        tooltip=tips("model", "part", "points", "low", "high"),
-    )
-    kind = rates[0]["kind"]
-    panel = Panel(
-        f"{kind}, against baseline",
-        counted(sum(r["runs"] for r in rates), sum(r["turns"] for r in rates)),
-        layers(zero(), marks, dots).properties(height=38 * len(order)),
-    )
-    return Figure(
+    chart = drawn(
         "split",
-        "The public shift, and how much of it holds off the record",
-        "How far each channel moved from baseline toward the pressed side, in "
-        "percentage points: off the record (conversion), and in public beyond that "
-        "(audience effect). Circles are the audience effect, squares conversion; lines "
-        "are 95 % intervals for new runs of the same cells.",
-        [panel],
-        columns=1,
+        values,
+        len(names),
+        models=[short[name] for name in names],
+        parts=[*_PARTS.values()],
+        parts_turned=[*reversed(_PARTS.values())],
     )
+    title = f"{rates[0]['kind']}, against baseline"
+    return figure("split", [Panel(title, counted(rates), chart)])
 
 
 def arrow_figure(rates: Rows, names: Sequence[str]) -> Figure:
@@ -101,8 +68,8 @@ def arrow_figure(rates: Rows, names: Sequence[str]) -> Figure:
         rates: Rows of the view `cells`, of the target.
         names: The models, in the order to show.
     """
-    panels = []
     short = short_names(names)
+    panels = []
     for condition in dict.fromkeys(row["condition"] for row in rates):
         rows = [row for row in rates if row["condition"] == condition]
         values = [
@@ -115,41 +82,9 @@ def arrow_figure(rates: Rows, names: Sequence[str]) -> Figure:
             for row in rows
             if known(row["public"]) and known(row["off_record"])
         ]
-        n = counted(sum(r["runs"] for r in rows), sum(r["turns"] for r in rows))
-        panels.append(Panel(condition, n, _arrows(values, [*short.values()])))
-    return Figure(
-        "arrows",
-        "From off the record to public",
-        "Each line is a model: the ring is its stance off the record, the arrowhead "
-        "its stance in public, as the share of turns on the pressed side. A ring "
-        "with a dot in it means that the channels agree on average.",
-        panels,
-    )
-
-
-def _arrows(values: Rows, order: Sequence[str]) -> Chart:
-    scale = alt.Scale(domain=[0, 100])
-    base = charted(values).encode(
-        y=alt.Y("model:N", sort=list(order), axis=names_axis()),
-        tooltip=tips("model", OTHER, PUBLIC, "gap"),
-    )
-    x = alt.X(f"{PUBLIC}:Q", scale=scale, axis=share_axis(_SIDE))
-    ring = base.mark_point(style="other", size=70, filled=False, opacity=1)
-    heads = [
-        base.transform_filter(test)
-        .mark_point(style="public", shape=shape, size=size, filled=True, opacity=1)
-        .encode(x=x)
-        for test, shape, size in (
-            ("datum.gap > 0", "triangle-right", 90),
-            ("datum.gap < 0", "triangle-left", 90),
-            ("datum.gap == 0", "circle", 16),
-        )
-    ]
-    return layers(
-        base.mark_rule(style="link", strokeWidth=2).encode(x=x, x2=f"{OTHER}:Q"),
-        ring.encode(x=alt.X(f"{OTHER}:Q", scale=scale)),
-        *heads,
-    ).properties(height=22 * len(order))
+        chart = drawn("arrows", values, len(short), models=[*short.values()])
+        panels.append(Panel(condition, counted(rows), chart))
+    return figure("arrows", panels)
 
 
 def divergence_figure(rates: Rows, names: Sequence[str]) -> Figure:
@@ -176,34 +111,9 @@ def divergence_figure(rates: Rows, names: Sequence[str]) -> Figure:
             if row["turns"]
             for place, direction in enumerate(("accommodating", "reversing"))
         ]
-        bars = charted(values).encode(
-            y=alt.Y("model:N", sort=[*short.values()], axis=names_axis())
-        )
-        chart = layers(
-            bars.mark_bar(height=12).encode(
-                x=alt.X(
-                    "points:Q",
-                    scale=alt.Scale(domain=[0, 100]),
-                    axis=share_axis("divergent turns, %"),
-                ),
-                color=alt.Color("direction:N"),
-                order=alt.Order("place:Q"),
-                tooltip=tips("model", "direction", "points", "low", "high"),
-            ),
-            bars.transform_filter("datum.direction == 'accommodating'")
-            .mark_rule(style="value", strokeWidth=1.5)
-            .encode(x="low:Q", x2="high:Q"),
-        ).properties(height=22 * len(short))
-        n = counted(sum(r["runs"] for r in rows), sum(r["turns"] for r in rows))
-        panels.append(Panel(condition, n, chart))
-    return Figure(
-        "divergence",
-        "Divergence, with its direction",
-        "The share of turns whose two channels differ: accommodating (only the public "
-        "stance is on the pressed side) and reversing (only the other one is). Thin "
-        "lines are 95 % intervals of the sum, for new runs of the same cells.",
-        panels,
-    )
+        chart = drawn("divergence", values, len(short), models=[*short.values()])
+        panels.append(Panel(condition, counted(rows), chart))
+    return figure("divergence", panels)
 
 
 def round_figure(split: Rows, rates: Rows, *, by_scenario: bool = False) -> Figure:
@@ -215,9 +125,13 @@ def round_figure(split: Rows, rates: Rows, *, by_scenario: bool = False) -> Figu
         by_scenario: Whether there is a panel per scenario as well.
     """
     keys = ["scenario", "kind"] if by_scenario else ["kind"]
+    shapes = {
+        "divergence": {"domain": [0, 100], "measured": "% of turns"},
+        "gap": {"domain": [-100, 100], "measured": "points"},
+    }
     panels = []
     for group in dict.fromkeys(tuple(row[key] for key in keys) for row in split):
-        for measure in ("divergence", "gap"):
+        for measure, shape in shapes.items():
             values = [
                 {
                     "round": row["round"],
@@ -236,43 +150,7 @@ def round_figure(split: Rows, rates: Rows, *, by_scenario: bool = False) -> Figu
             own = [r for r in rates if tuple(r[key] for key in keys) == group]
             one = own[0]["agent"], own[0]["round"]
             runs = sum(r["runs"] for r in own if (r["agent"], r["round"]) == one)
-            turns = sum(r["turns"] for r in own)
+            n = counted([{"runs": runs, "turns": sum(r["turns"] for r in own)}])
             title = ", ".join([measure, *reversed(group)])
-            panels.append(Panel(title, counted(runs, turns), _lines(values, measure)))
-    where = "by scenario" if by_scenario else "all scenarios"
-    return Figure(
-        "rounds-by-scenario" if by_scenario else "rounds",
-        f"Divergence and gap by round, {where}",
-        "Divergence is the share of turns whose channels differ; the gap is public "
-        "minus off the record, in points toward the pressed side. Bands are 95 % "
-        "intervals for new runs of the same cells.",
-        panels,
-    )
-
-
-def _lines(values: Rows, measure: str) -> Chart:
-    low, high = (0, 100) if measure == "divergence" else (-100, 100)
-    base = charted(values).encode(
-        x=alt.X("round:O", axis=alt.Axis(title="round", grid=False, labelAngle=0)),
-        color=alt.Color("agent:N", legend=plain_legend()),
-    )
-    y = alt.Y(
-        "points:Q",
-        scale=alt.Scale(domain=[low, high]),
-        axis=share_axis("points" if measure == "gap" else "% of turns"),
-    )
-    return layers(
-        base.mark_area(opacity=0.16).encode(y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_line(strokeWidth=2).encode(
-            y=y, strokeDash=alt.StrokeDash("agent:N", legend=None)
-        ),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            y=y,
-            shape=alt.Shape("agent:N", legend=None),
-            tooltip=tips("agent", "round", "points", "low", "high"),
-        ),
-    ).properties(height=150)
-
-
-def _estimates(split: Rows, key: str) -> dict[tuple[Any, str], Row]:
-    return {(row[key], row["estimate"]): row for row in split}
+            panels.append(Panel(title, n, drawn("rounds", values, **shape)))
+    return figure("rounds-by-scenario" if by_scenario else "rounds", panels)

@@ -1,34 +1,24 @@
-"""Figures of texts: similarity, entailment, markers of wording."""
+"""Figures of texts and answers: how alike, entailment, wording, surveys, causes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import altair as alt
-
 from offrecord.measures.declare import Quantity
 from offrecord.report.figures.grammar import (
     OTHER,
     PUBLIC,
-    Chart,
     Figure,
     Panel,
-    charted,
+    Rows,
     counted,
-    layers,
-    names_axis,
+    drawn,
+    figure,
     percent,
-    plain_legend,
-    share_axis,
     short_names,
-    tips,
 )
 from offrecord.report.numbers import known, named
-
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
-
 
 _PAIRINGS: Final = {
     "channels": "public with off the record",
@@ -77,52 +67,24 @@ def cosine_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
         ]
         if values:
             pairs = sum(r["pairs"] for r in own if r["pairing"] == "channels")
-            n = f"n = {pairs:,} pairs of channels"
-            panels.append(
-                Panel(condition, n, _spread(values, [*short.values()], domain))
+            there = dict.fromkeys(row["pair"] for row in values)
+            order = [
+                p for one in _PAIRINGS.values() for p in there if p.startswith(one)
+            ]
+            models = [*short.values()]
+            chart = drawn(
+                "cosine", values, len(short), models=models, pairs=order, domain=domain
             )
-    if not panels:
-        return None
-    return Figure(
-        "cosine",
-        "How alike the two channels' texts are",
-        "Cosine similarity of label-stripped texts: the dot is the median, the thick "
-        "line the middle half, the thin one the middle nine tenths.",
-        panels,
-    )
+            panels.append(Panel(condition, f"n = {pairs:,} pairs of channels", chart))
+    return figure("cosine", panels) if panels else None
 
 
-def _named(row: Row) -> str:
+def _named(row: Mapping[str, Any]) -> str:
     """What a pair is called; one within a channel names it."""
     called = _PAIRINGS[row["pairing"]]
     if row["pairing"] in {"channels", "shuffled"}:
         return called
     return f"{called}, {named(row['channel'])}"
-
-
-def _spread(values: Rows, order: Sequence[str], domain: list[float]) -> Chart:
-    named = dict.fromkeys(row["pair"] for row in values)
-    scale = alt.Scale(domain=domain, zero=False)
-    pairs = [
-        pair for one in _PAIRINGS.values() for pair in named if pair.startswith(one)
-    ]
-    base = charted(values).encode(
-        y=alt.Y("model:N", sort=list(order), axis=names_axis()),
-        yOffset=alt.YOffset("pair:N", sort=pairs),
-        color=alt.Color("pair:N", sort=pairs, legend=plain_legend(columns=1)),
-    )
-    x = alt.X(
-        "q50:Q",
-        scale=scale,
-        axis=alt.Axis(title="cosine similarity", tickCount=5),
-    )
-    return layers(
-        base.mark_rule(strokeWidth=1).encode(x=alt.X("q05:Q", scale=scale), x2="q95:Q"),
-        base.mark_rule(strokeWidth=4).encode(x=alt.X("q25:Q", scale=scale), x2="q75:Q"),
-        base.mark_point(filled=True, size=40, opacity=1, shape="circle").encode(
-            x=x, tooltip=tips("model", "pair", "value", digits=3)
-        ),
-    ).properties(height=46 * len(order))
 
 
 def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
@@ -153,38 +115,10 @@ def entailment_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
             }
             for row in own
         ]
-        chart = (
-            charted(values)
-            .mark_bar(height=13, clip=True)
-            .encode(
-                y=alt.Y("model:N", sort=[*short.values()], axis=names_axis()),
-                x=alt.X(
-                    "points:Q",
-                    stack="zero",
-                    scale=alt.Scale(domain=[0, 100]),
-                    axis=share_axis("mean probability, %"),
-                ),
-                # Neutral comes third, where the palette has its grey.
-                color=alt.Color(
-                    "relation:N", sort=["entailment", "contradiction", "neutral"]
-                ),
-                order=alt.Order("place:Q"),
-                tooltip=tips("model", "relation", "points"),
-            )
-            .properties(height=22 * len(short))
-        )
+        chart = drawn("entailment", values, len(short), models=[*short.values()])
         one = [row for row in own if row["quantity"] == own[0]["quantity"]]
-        n = counted(sum(r["runs"] for r in one), sum(r["turns"] for r in one))
-        panels.append(Panel(condition, n, chart))
-    if not panels:
-        return None
-    return Figure(
-        "entailment",
-        "What the public text and the other one say of each other",
-        "Mean class probability of natural language inference, both directions "
-        "averaged, on label-stripped texts.",
-        panels,
-    )
+        panels.append(Panel(condition, counted(one), chart))
+    return figure("entailment", panels) if panels else None
 
 
 def quantity_figure(
@@ -209,15 +143,7 @@ def quantity_figure(
         for one in quantities
     }
     panels = [_quantity_panel(one, own) for one, own in known_of.items() if own]
-    if not panels:
-        return None
-    return Figure(
-        name,
-        title,
-        "Means of both channels with 95 % intervals for new runs of the same cells.",
-        panels,
-        columns=3,
-    )
+    return figure("quantities", panels, id=name, title=title) if panels else None
 
 
 def _quantity_panel(one: Quantity, rows: Rows) -> Panel:
@@ -235,22 +161,76 @@ def _quantity_panel(one: Quantity, rows: Rows) -> Panel:
         for row in rows
     ]
     label = f"{one.title}, %" if share else one.title
-    base = charted(values).encode(
-        y=alt.Y("kind:N", sort=None, axis=names_axis()),
-        yOffset=alt.YOffset("channel:N", sort=[PUBLIC, OTHER]),
-        color=alt.Color("channel:N", sort=[PUBLIC, OTHER], legend=plain_legend()),
-    )
-    chart = layers(
-        base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
-        base.mark_point(filled=True, size=50, opacity=1).encode(
-            x=alt.X(
-                "value:Q",
-                scale=alt.Scale(zero=False),
-                axis=alt.Axis(title=label, tickCount=4),
-            ),
-            shape=alt.Shape("channel:N", sort=[PUBLIC, OTHER], legend=None),
-            tooltip=tips("kind", "channel", "value", "low", "high", digits=2),
-        ),
-    ).properties(height=36 * len({v["kind"] for v in values}))
-    n = f"n = {sum(row['turns'] for row in rows):,} texts"
-    return Panel(label, n, chart)
+    chart = drawn("quantities", values, len({v["kind"] for v in values}), label=label)
+    return Panel(label, f"n = {sum(row['turns'] for row in rows):,} texts", chart)
+
+
+def survey_figure(rows: Rows, items: Mapping[str, str]) -> Figure | None:
+    """The survey gap of each item with its interval, a panel per kind.
+
+    Args:
+        rows: `surveys` of the views, of the target.
+        items: What each item is called, in the order to show.
+    """
+    panels = []
+    gaps = [r for r in rows if r["estimate"] == "gap" and known(r["value"])]
+    bound = max([abs(r[end] or 0) for r in gaps for end in ("low", "high")], default=0)
+    for kind in dict.fromkeys(row["kind"] for row in gaps):
+        own = [row for row in gaps if row["kind"] == kind]
+        values = [
+            {
+                "item": items.get(row["item"], row["item"]),
+                **{name: row[name] for name in ("value", "low", "high")},
+            }
+            for row in own
+        ]
+        chart = drawn(
+            "surveys",
+            values,
+            len(values),
+            items=[*items.values()],
+            domain=[-bound, bound],
+        )
+        panels.append(Panel(kind, counted(own[:1]), chart))
+    return figure("surveys", panels) if panels else None
+
+
+def attribution_figure(rows: Rows, names: Sequence[str]) -> Figure | None:
+    """How often the other text names the pressure, by model and kind of turn.
+
+    Args:
+        rows: `attribution` of the views, of one coder and all rounds, by model.
+        names: The models, in the order to show.
+    """
+    short = short_names(names)
+    turns = {
+        "accommodating": "accommodating turns",
+        "consistent": "consistent turns",
+        "baseline": "baseline turns",
+    }
+    panels = []
+    for code in ("mention", "explicit"):
+        own = [row for row in rows if row["code"] == code and "model" in row]
+        values = [
+            {
+                "model": short[row["model"]],
+                "turns": label,
+                "points": 100 * row[f"{name}_share"],
+                "of": f"{row[f'{name}_hits']} of {row[f'{name}_turns']}",
+            }
+            for row in own
+            for name, label in turns.items()
+            if known(row[f"{name}_share"])
+        ]
+        if not values:
+            continue
+        chart = drawn(
+            "attribution",
+            values,
+            len(short),
+            models=[*short.values()],
+            turns=[*turns.values()],
+        )
+        size = sum(row[f"{name}_turns"] for row in own for name in turns)
+        panels.append(Panel(code, f"n = {size:,} turns of {len(own)} models", chart))
+    return figure("attribution", panels) if panels else None

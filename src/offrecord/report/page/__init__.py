@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from offrecord.content.boundary.shown import escaped
 from offrecord.report.browser import Fragment
-from offrecord.report.figures.grammar import DARK, LIGHT, VEGA_LITE, theme
+from offrecord.report.figures.grammar import VEGA_LITE, theme
 from offrecord.report.page.blocks import Drawing, Section
 from offrecord.report.page.findings import Findings
 from offrecord.report.page.sections import RECORD, evidence
@@ -45,7 +45,7 @@ def render_page(
         "figures": _json(
             {one.figure.id: one.figure.specs() for one in drawings(shown)}
         ),
-        "themes": _json({"light": theme(LIGHT), "dark": theme(DARK)}),
+        "themes": _json({name: theme(name) for name in ("light", "dark")}),
         **browser.data,
     }
     style = _asset("page.css") + browser.css

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from offrecord.report.figures.answers import (
+from offrecord.report.figures.texts import (
     attribution_figure,
 )
 from offrecord.report.numbers import points, signed

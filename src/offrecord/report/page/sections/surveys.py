@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from offrecord.measures.survey_gap import MEASURE as SURVEY
-from offrecord.report.figures.answers import survey_figure
+from offrecord.report.figures.texts import survey_figure
 from offrecord.report.numbers import decimal
 from offrecord.report.page.blocks import Block, Drawing, Section
 from offrecord.report.page.findings import Findings, Row
