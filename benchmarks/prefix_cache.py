@@ -28,7 +28,7 @@ from inspect_ai.model import (
 
 from benchmarks import Figure, run_against
 from offrecord.providers.llamacpp import LlamaCppAPI
-from offrecord.providers.weights import cached_file, known_model
+from offrecord.providers.weights import fetched, known_model
 from offrecord.records import STAMP_KEY, Cell, Form, Kind, Stamp, Timing
 from offrecord.runner.costs import cached_share
 from offrecord.transcript.record import open_record
@@ -180,7 +180,7 @@ def run() -> list[Figure]:
 
 def embedded() -> list[Figure]:
     """The share of the common prefix that came from the embedded model's cache."""
-    if cached_file(known_model(MODEL)) is None:
+    if fetched(known_model(MODEL)) is None:
         return [Figure("prefix from the cache", "skipped: run 'make weights'")]
     common, cached = anyio.run(measure)
     return [

@@ -20,7 +20,7 @@ from benchmarks import Figure
 from offrecord.measures.pairings import pair_rows
 from offrecord.measures.texts.preparation import Variant, prepare
 from offrecord.measures.texts.similarity import DEFAULT_EMBEDDER, similarity_table
-from offrecord.providers.folders import cached_folder, known_folders
+from offrecord.providers.weights import fetched, known_model
 from offrecord.transcript.llmagora import import_llmagora
 
 SOURCE = Path(__file__).parents[2] / "shared" / "llmagora"
@@ -30,7 +30,7 @@ ROUNDS = 2
 
 def run() -> list[Figure]:
     """Seconds for a cell, ours and a plain encode's, and what a second measure does."""
-    folder = cached_folder(known_folders()[DEFAULT_EMBEDDER])
+    folder = fetched(known_model(DEFAULT_EMBEDDER))
     if not SOURCE.is_dir() or folder is None:
         return [Figure("similarity", "skipped: no ../shared/llmagora or no weights")]
     if importlib.util.find_spec("sentence_transformers") is None:

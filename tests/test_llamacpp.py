@@ -24,7 +24,7 @@ from inspect_ai.util import JSONSchema
 from offrecord.providers.grammar import label_grammar
 from offrecord.providers.llamacpp import LlamaCppAPI
 from offrecord.providers.slots import SlotTable
-from offrecord.providers.weights import cached_file, known_model
+from offrecord.providers.weights import fetched, known_model
 from offrecord.records import (
     FRAME_KEY,
     STAMP_KEY,
@@ -56,7 +56,7 @@ CELL = Cell(
 @pytest.fixture(scope="module", autouse=True)
 def weights() -> None:
     pytest.importorskip("xllamacpp")
-    if cached_file(known_model(MODEL)) is None:
+    if fetched(known_model(MODEL)) is None:
         pytest.skip(f"{MODEL} is not fetched: run 'make weights'")
 
 

