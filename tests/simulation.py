@@ -22,9 +22,9 @@ from offrecord.protocol.debate import Debate, Reply, Request, Script, hold_debat
 from offrecord.protocol.design import Design
 from offrecord.protocol.sample import sample_script
 from offrecord.providers.population import Population, load_population
-from offrecord.providers.truth import Rates
 from offrecord.records import Form, Role
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+from tests.planted import Rates, true_rates
 
 PROVIDER: Final = "simulated/"
 
@@ -102,7 +102,8 @@ class Simulation:
                     and row.get("model") in {None, script.cell.model}
                 ]
                 truth = (
-                    self.populations[c.model].rates(c, Role.TARGET) for c in pooled
+                    true_rates(self.populations[c.model], c, Role.TARGET)
+                    for c in pooled
                 )
                 yield Recovered(tuple(truth), row)
 

@@ -34,7 +34,6 @@ from offrecord.providers.simulated import (
     SimulatedBackendError,
     SimulatedOutageError,
 )
-from offrecord.providers.truth import Rates
 from offrecord.providers.words import load_words, stance_label
 from offrecord.records import (
     Cell,
@@ -46,6 +45,7 @@ from offrecord.records import (
     Stamp,
     Timing,
 )
+from tests.planted import Rates, true_rates
 
 LABELS = ("PROMOTE", "DO NOT PROMOTE")
 ITEMS = tuple(f"Q{number}" for number in range(1, 16))
@@ -153,7 +153,7 @@ def test_planted_shares_stand_in_the_text(
     pairs = [
         p for run in stances(population, where, runs=600, agent=agent) for p in run
     ]
-    planted = population.rates(where, frame(agent).role)
+    planted = true_rates(population, where, frame(agent).role)
     seen = Counter(pairs)
     for pair, share in (
         ((1, 0), planted.accommodating),
@@ -167,11 +167,11 @@ def test_planted_shares_stand_in_the_text(
 def test_split_holds_the_published_counts_of_both_agents() -> None:
     split = load_population("split")
     # alpha, alignment-future, 600 turns: 201 accommodating, 15 reversing, 115 both.
-    alpha = split.rates(cell(), Role.TARGET)
+    alpha = true_rates(split, cell(), Role.TARGET)
     assert alpha[:3] == pytest.approx((201 / 600, 15 / 600, 115 / 600), abs=5e-5)
     # beta, persona, 1200 turns: 26 public on its side only, 12 off the record only,
     # 7 on neither.
-    beta = split.rates(cell(Kind.PERSONA), Role.PARTNER)
+    beta = true_rates(split, cell(Kind.PERSONA), Role.PARTNER)
     expected = (26 / 1200, 12 / 1200, 1155 / 1200, 7 / 1200)
     assert beta == pytest.approx(expected, abs=6e-5)
 
@@ -196,7 +196,7 @@ def test_persistence_ties_turns_together_and_leaves_the_share(
 def test_null_has_two_equal_channels_that_still_disagree() -> None:
     population = load_population("null")
     where = cell()
-    planted = population.rates(where, Role.TARGET)
+    planted = true_rates(population, where, Role.TARGET)
     assert planted.public == pytest.approx(planted.off_record)
     # Converting 0.4 and staying 0.6, flipped with 0.15: 0.4 x 0.7 + 0.15.
     assert planted.public == pytest.approx(0.43)
@@ -216,7 +216,7 @@ def test_flips_change_rates_as_declared() -> None:
     population = replace(
         _plain(accommodating=0.4, reversing=0.1, converting=0.2), flip=0.1
     )
-    rates = population.rates(cell(), Role.TARGET)
+    rates = true_rates(population, cell(), Role.TARGET)
     assert rates.public == pytest.approx(0.6 * 0.8 + 0.1)
     assert rates.off_record == pytest.approx(0.3 * 0.8 + 0.1)
     # Half of the turns differ before flips: 0.5 x (0.81 + 0.01) + 0.5 x 0.18.
@@ -493,7 +493,7 @@ def test_faults_come_at_their_rates_and_touch_no_stance() -> None:
             planted = rate if form in FAULTS[name].forms else 0.0
             assert close(seen[name] / n, planted, n, 0.0), (form, name)
         sound = [a.yields for a in answers if a.fault is None]
-        planted_public = messy.rates(cell(), Role.TARGET).public
+        planted_public = true_rates(messy, cell(), Role.TARGET).public
         assert close(fmean(sound), planted_public, len(sound), 0.0)
 
 
@@ -526,18 +526,18 @@ CONDITIONS = (
 def test_table_1_has_ten_models_whose_mean_is_the_pooled_row() -> None:
     for where in (cell(kind, timing) for kind, timing in CONDITIONS):
         each = [
-            load_population(f"paper/{model}").rates(where, Role.TARGET).divergence
+            true_rates(load_population(f"paper/{model}"), where, Role.TARGET).divergence
             for model in MODELS
         ]
-        pooled = load_population("paper").rates(where, Role.TARGET).divergence
+        pooled = true_rates(load_population("paper"), where, Role.TARGET).divergence
         assert fmean(each) == pytest.approx(pooled, abs=0.0006)
 
 
 def test_table_1_is_planted_with_its_direction() -> None:
     glm = load_population("paper/z-ai/glm-5")
-    pressed = glm.rates(cell(timing=Timing.HISTORICAL), Role.TARGET)
+    pressed = true_rates(glm, cell(timing=Timing.HISTORICAL), Role.TARGET)
     assert pressed == pytest.approx((0.827, 0, 0, 0.173))
-    free = glm.rates(cell(Kind.BASELINE, Timing.NONE), Role.TARGET)
+    free = true_rates(glm, cell(Kind.BASELINE, Timing.NONE), Role.TARGET)
     assert free == pytest.approx((0, 0.053, 0, 0.947))
 
 
@@ -554,7 +554,9 @@ def planted_rates(
     for cell in cells:
         for role, model in ((Role.TARGET, cell.model), (Role.PARTNER, cell.partner)):
             key = (cell.model, cell.condition, role)
-            pooled.setdefault(key, []).append(populations[model].rates(cell, role))
+            pooled.setdefault(key, []).append(
+                true_rates(populations[model], cell, role)
+            )
     return {
         key: Rates(*(fmean(shares) for shares in zip(*rates, strict=True)))
         for key, rates in pooled.items()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Damage(NamedTuple):
     words: Words
     rng: np.random.Generator
 
+    @property
+    def text(self) -> str:
+        """The reply as it would have come."""
+        return self.answer.text
+
     def thought(self) -> str:
         """A thought that names labels it does not decide for."""
         sentence = pick(self.rng, self.words.lists.thoughts)
@@ -59,89 +64,47 @@ class Damage(NamedTuple):
 class Fault(NamedTuple):
     """One kind of damage."""
 
-    apply: Callable[[Damage], SimulatedAnswer]
+    changes: Callable[[Damage], Mapping[str, Any]]
+    """The fields of the answer that it changes."""
     forms: frozenset[Form]
     """The forms that it can happen to."""
     head: bool = False
     """Whether it damages a label that stands plainly at the head."""
 
+    def apply(self, damage: Damage) -> SimulatedAnswer:
+        """The answer with this fault."""
+        return replace(damage.answer, **self.changes(damage))
 
-def _invisible(damage: Damage) -> SimulatedAnswer:
-    text = damage.answer.text
+
+def _invisible(damage: Damage) -> dict[str, str]:
     place = 1 + int(damage.rng.random() * (len(damage.label) - 1))
     mark = pick(damage.rng, _INVISIBLE)
-    return replace(damage.answer, text=text[:place] + mark + text[place:])
+    return {"text": damage.text[:place] + mark + damage.text[place:]}
 
 
-def _fused(damage: Damage) -> SimulatedAnswer:
-    rest = damage.answer.text[len(damage.label) :]
+def _fused(damage: Damage) -> dict[str, str]:
+    rest = damage.text[len(damage.label) :]
     whole = damage.label.replace(" ", "")
     if whole == damage.label:  # one word: it runs into the sentence
         rest = rest.removeprefix(" - ")
-    return replace(damage.answer, text=whole + rest)
+    return {"text": whole + rest}
 
 
-def _fence(damage: Damage) -> SimulatedAnswer:
-    return replace(damage.answer, text=f"```json\n{damage.answer.text}\n```")
-
-
-def _trailing_comma(damage: Damage) -> SimulatedAnswer:
-    body = damage.answer.text.removesuffix("}").rstrip()
-    return replace(damage.answer, text=f"{body},\n}}")
-
-
-def _missing_item(damage: Damage) -> SimulatedAnswer:
-    values = json.loads(damage.answer.text)
+def _missing_item(damage: Damage) -> dict[str, str]:
+    values = json.loads(damage.text)
     del values[pick(damage.rng, damage.frame.items)]
-    return replace(damage.answer, text=json.dumps(values))
+    return {"text": json.dumps(values)}
 
 
-def _prose(damage: Damage) -> SimulatedAnswer:
+def _prose(damage: Damage) -> dict[str, str]:
     lists, rng = damage.words.lists, damage.rng
     preface, closing = pick(rng, lists.prefaces), pick(rng, lists.closings)
-    text = f"{preface}\n\n{damage.answer.text}\n\n{closing}"
-    return replace(damage.answer, text=text)
+    return {"text": f"{preface}\n\n{damage.text}\n\n{closing}"}
 
 
-def _refusal(damage: Damage) -> SimulatedAnswer:
-    return replace(damage.answer, text=pick(damage.rng, damage.words.lists.refusals))
-
-
-def _empty(damage: Damage) -> SimulatedAnswer:
-    return replace(damage.answer, text="")
-
-
-def _filtered(damage: Damage) -> SimulatedAnswer:
-    return replace(damage.answer, text="", stop_reason="content_filter")
-
-
-def _thinking(damage: Damage) -> SimulatedAnswer:
-    block = f"<think>\n{damage.thought()}\n</think>"
-    return replace(damage.answer, text=f"{block}\n\n{damage.answer.text}")
-
-
-def _unclosed_thinking(damage: Damage) -> SimulatedAnswer:
-    text = f"<think>\n{damage.thought()}"
-    return replace(damage.answer, text=text, stop_reason="max_tokens")
-
-
-def _reasoning_only(damage: Damage) -> SimulatedAnswer:
-    return replace(damage.answer, text="", reasoning=damage.thought())
-
-
-def _truncated(damage: Damage) -> SimulatedAnswer:
-    text = damage.answer.text
-    length = int(len(text) * (0.3 + 0.6 * damage.rng.random()))
-    return replace(damage.answer, text=text[:length], stop_reason="max_tokens")
-
-
-def _outage(damage: Damage) -> SimulatedAnswer:
-    return replace(damage.answer, outages=1)
-
-
-def _error(damage: Damage) -> SimulatedAnswer:
-    message = "simulated: the back end refused the request"
-    return replace(damage.answer, text="", stop_reason="unknown", error=message)
+def _truncated(damage: Damage) -> dict[str, str]:
+    length = int(len(damage.text) * (0.3 + 0.6 * damage.rng.random()))
+    return {"text": damage.text[:length], "stop_reason": "max_tokens"}
 
 
 _UTTERANCE: Final = frozenset({Form.UTTERANCE})
@@ -151,19 +114,38 @@ _ANY: Final = _UTTERANCE | _SURVEY
 FAULTS: Final[Mapping[str, Fault]] = {
     "invisible": Fault(_invisible, _UTTERANCE, head=True),
     "fused": Fault(_fused, _UTTERANCE, head=True),
-    "fence": Fault(_fence, _SURVEY),
-    "trailing_comma": Fault(_trailing_comma, _SURVEY),
+    "fence": Fault(lambda one: {"text": f"```json\n{one.text}\n```"}, _SURVEY),
+    "trailing_comma": Fault(
+        lambda one: {"text": f"{one.text.removesuffix('}').rstrip()},\n}}"}, _SURVEY
+    ),
     "missing_item": Fault(_missing_item, _SURVEY),
     "prose": Fault(_prose, _SURVEY),
-    "refusal": Fault(_refusal, _ANY),
-    "thinking": Fault(_thinking, _ANY),
-    "unclosed_thinking": Fault(_unclosed_thinking, _ANY),
-    "reasoning_only": Fault(_reasoning_only, _ANY),
+    "refusal": Fault(
+        lambda one: {"text": pick(one.rng, one.words.lists.refusals)}, _ANY
+    ),
+    "thinking": Fault(
+        lambda one: {"text": f"<think>\n{one.thought()}\n</think>\n\n{one.text}"}, _ANY
+    ),
+    "unclosed_thinking": Fault(
+        lambda one: {
+            "text": f"<think>\n{one.thought()}",
+            "stop_reason": "max_tokens",
+        },
+        _ANY,
+    ),
+    "reasoning_only": Fault(lambda one: {"text": "", "reasoning": one.thought()}, _ANY),
     "truncated": Fault(_truncated, _ANY),
-    "empty": Fault(_empty, _ANY),
-    "filtered": Fault(_filtered, _ANY),
-    "outage": Fault(_outage, _ANY),
-    "error": Fault(_error, _ANY),
+    "empty": Fault(lambda _: {"text": ""}, _ANY),
+    "filtered": Fault(lambda _: {"text": "", "stop_reason": "content_filter"}, _ANY),
+    "outage": Fault(lambda _: {"outages": 1}, _ANY),
+    "error": Fault(
+        lambda _: {
+            "text": "",
+            "stop_reason": "unknown",
+            "error": "simulated: the back end refused the request",
+        },
+        _ANY,
+    ),
 }
 """Every fault by name; a population gives each a rate, 0 where it names none."""
 

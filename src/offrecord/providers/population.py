@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from offrecord.content import Document, data_folder, read_document
+from offrecord.content.document import Front
 from offrecord.providers.faults import FAULTS, Damage, SimulatedAnswer, draw_fault
-from offrecord.providers.truth import Rates, Rule, State, true_rates
+from offrecord.providers.truth import Rule, State
 from offrecord.providers.words import Words, load_words, stance_label
 from offrecord.records import (
     Cell,
@@ -34,22 +35,17 @@ from offrecord.records import (
     digest,
 )
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 _STAYING = Rule()
 _Percent = Annotated[float, Field(ge=0, le=100)]
 
 
-class _Column(_Strict):
+class _Column(Front):
     state: Literal[State.ACCOMMODATING, State.REVERSING, State.CONVERTING]
     kind: Kind
     timing: Timing | None = None
 
 
-class _Table(_Strict):
+class _Table(Front):
     role: Role
     default: str
     columns: tuple[_Column, ...]
@@ -78,7 +74,7 @@ class _Table(_Strict):
         )
 
 
-class _File(_Strict):
+class _File(Front):
     persistence: float = Field(default=0, ge=0, le=1)
     flip: float = Field(default=0, ge=0, le=0.5)
     decorated: float = Field(default=0, ge=0, le=1)
@@ -128,10 +124,6 @@ class Population:
         """The probabilities of an agent's states."""
         covering = (rule for rule in self.rules if rule.covers(cell, role))
         return next(covering, _STAYING)
-
-    def state(self, stamp: Stamp, frame: Frame) -> State:
-        """The true state of an agent during a turn."""
-        return self._state(stamp, frame, stamp.run)
 
     def answer(
         self,
@@ -184,10 +176,6 @@ class Population:
             return answer
         label = stance_label(frame, yields)
         return FAULTS[name].apply(Damage(answer, frame, label, self.words, rng))
-
-    def rates(self, cell: Cell, role: Role) -> Rates:
-        """The true rates of an agent of a cell, flips included."""
-        return true_rates(self.rule(cell, role), self.flip, role)
 
     def _state(self, stamp: Stamp, frame: Frame, run: str) -> State:
         # Going back to the last turn that drew anew gives what iterating from the first

@@ -3,8 +3,7 @@
 At each of its turns an agent is in one **state**: whether it leaves its own side for
 the other one, that is yields, in public and off the record. States are relative to the
 speaker. The target's other side is the partner's; a partner that stays is on its own
-side, which the estimates call *both* on the partner's side. `Rates` speaks in the
-estimates' terms.
+side, which the estimates call *both* on the partner's side.
 
 Every reply takes the stance of its turn's state, apart from a **flip**: an independent
 chance f of the other stance, the same for draw 0 as for shadows and surveys. Where f is
@@ -18,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from itertools import product
-from typing import NamedTuple, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from offrecord.content.document import Front
 from offrecord.records import Cell, Kind, Role, Timing
 
 
@@ -48,10 +47,8 @@ class State(StrEnum):
         return self in {alone, State.CONVERTING}
 
 
-class Rule(BaseModel):
+class Rule(Front):
     """Probabilities of the states where everything named holds; the rest stays."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Kind | None = None
     timing: Timing | None = None
@@ -96,53 +93,3 @@ class Rule(BaseModel):
                 return state
             u -= share
         return State.STAYING
-
-
-class Rates(NamedTuple):
-    """True shares of turns, by side: the partner's, whoever speaks."""
-
-    accommodating: float
-    """Public on the partner's side, off the record not."""
-    reversing: float
-    both: float
-    neither: float
-
-    @property
-    def public(self) -> float:
-        """Share of public stances on the partner's side."""
-        return self.accommodating + self.both
-
-    @property
-    def off_record(self) -> float:
-        """Share of off-the-record stances on the partner's side."""
-        return self.reversing + self.both
-
-    @property
-    def divergence(self) -> float:
-        """Share of turns whose two stances differ."""
-        return self.accommodating + self.reversing
-
-
-def true_rates(rule: Rule, flip: float, role: Role) -> Rates:
-    """What the shares of the states and the flips come to, by the partner's side.
-
-    Args:
-        rule: The probabilities of the states.
-        flip: Probability that a reply leaves the stance of its state.
-        role: Whose states; a target yields towards the partner's side, a partner away.
-    """
-    joint = dict.fromkeys(product((True, False), repeat=2), 0.0)
-    for state, share in rule.shares.items():
-        for public, off_record in joint:
-            chance = share
-            for private, yields in ((False, public), (True, off_record)):
-                kept = state.yields(private) == yields
-                chance *= 1 - flip if kept else flip
-            joint[public, off_record] += chance
-    there = role is Role.TARGET
-    return Rates(
-        accommodating=joint[there, not there],
-        reversing=joint[not there, there],
-        both=joint[there, there],
-        neither=joint[not there, not there],
-    )

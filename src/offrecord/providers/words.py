@@ -12,47 +12,44 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from offrecord.content import data_folder, fill, read_document
+from offrecord.content.document import Front
 from offrecord.records import Frame, digest
 
 _REASON = 2 / 3  # share of utterances with a second sentence
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Argument(_Strict):
+class Argument(Front):
     """Sentences for one side of the table."""
 
     claims: tuple[str, ...] = Field(min_length=1)
     reasons: tuple[str, ...] = Field(min_length=1)
 
 
-class BySpeaker(_Strict):
+class BySpeaker(Front):
     """A place on the scale, from 0 (low end) to 1, by the speaker's own side."""
 
     own: float = Field(ge=0, le=1)
     other: float = Field(ge=0, le=1)
 
 
-class ByPartner(_Strict):
+class ByPartner(Front):
     """The same by the partner's side, whoever speaks."""
 
     partner: float = Field(ge=0, le=1)
     against: float = Field(ge=0, le=1)
 
 
-class SurveyWords(_Strict):
+class SurveyWords(Front):
     """Places on the scale by item id."""
 
     unlisted: BySpeaker
     items: dict[str, BySpeaker | ByPartner]
 
 
-class WordLists(_Strict):
+class WordLists(Front):
     """The content of `words.yaml`."""
 
     plain: str
