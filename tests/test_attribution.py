@@ -21,8 +21,12 @@ from offrecord.measures.codes.attribution import (
     decide,
     judge_attribution,
 )
-from offrecord.measures.codes.codebook import EVIDENCE, read_codebook
-from offrecord.measures.codes.quotes import check_quotes, is_quote
+from offrecord.measures.codes.codebook import (
+    EVIDENCE,
+    check_quotes,
+    is_quote,
+    read_codebook,
+)
 from offrecord.records import OffrecordError
 from tests.scripted_judge import MODEL, SCRIPT
 from tests.test_tables import both, paired, row, transcript
@@ -99,8 +103,8 @@ def test_a_code_falls_to_what_its_quotes_support(
     for kind, quote in true.items():
         values[kind] = [quote if kind[0] in quotes else "never said"]
     checked = check_quotes(TEXT, values, BOOK.codes)
-    assert (checked.code, checked.demotions) == (left, steps)
-    assert len(checked.fabricated) == 3 - len(quotes)
+    assert (checked["code"], checked["demotions"]) == (left, steps)
+    assert len(checked["fabricated"]) == 3 - len(quotes)
 
 
 @pytest.mark.parametrize(

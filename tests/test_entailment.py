@@ -18,15 +18,16 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from offrecord.measures.codes.entailment_judge import judged_entailment
+from offrecord.measures.texts.judged import JUDGED
+
 from offrecord.measures.pairings import PAIR_SCHEMA
+from offrecord.measures.texts.comparison import split_sentences
 from offrecord.measures.texts.entailment import (
     ENTAILMENT,
     entailment_table,
     unmeasured_entailment,
 )
-from offrecord.measures.texts.judged import JUDGED
 from offrecord.measures.texts.nli import (
     CLASSES,
     NLI_FILE,
@@ -35,7 +36,6 @@ from offrecord.measures.texts.nli import (
     load_nli,
 )
 from offrecord.measures.texts.preparation import Variant
-from offrecord.measures.texts.sentence_split import split_sentences
 from offrecord.records import OffrecordError
 from tests.scripted_judge import MODEL, SCRIPT
 from tests.tiny_nli import PAIRS, WINDOW, make_tiny_nli, renamed, reordered

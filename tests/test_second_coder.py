@@ -25,8 +25,8 @@ from offrecord.measures.codes.second_coder import (
     code_by_judge,
     coder_texts,
     side_codes,
+    statement,
 )
-from offrecord.measures.codes.statements import statement
 from offrecord.measures.tables import stance_table
 from offrecord.measures.texts.nli import NLI_FILE, load_nli
 from offrecord.records import OffrecordError

@@ -25,8 +25,8 @@ from offrecord.measures.texts.similarity import (
     over_window,
     similarity_table,
 )
-from offrecord.measures.texts.vectors import Long, Piece, embed
-from offrecord.providers.folders import cached_folder, known_folders
+from offrecord.measures.texts.vectors import Piece, embed
+from offrecord.providers.weights import fetched, known_model
 from offrecord.records import OffrecordError
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
@@ -94,10 +94,9 @@ def table(
     folder: Path,
     *texts: tuple[str | None, str | None],
     variant: Variant = Variant.CLEAN,
-    long: Long = Long.POOL,
 ) -> pl.DataFrame:
     pairs = pair_rows(transcript(*texts), "channels", FACTS)
-    return similarity_table(pairs, Words(), folder, variant, long)[0]
+    return similarity_table(pairs, Words(), folder, variant)[0]
 
 
 def test_the_cosine_is_of_what_is_said_beside_the_label(tmp_path: Path) -> None:
@@ -158,7 +157,7 @@ def test_nothing_to_compare_gives_rows_all_the_same(tmp_path: Path) -> None:
     assert np.isnan(over_window(only))
 
 
-def test_a_long_text_is_pooled_by_tokens_and_a_cut_one_says_so(tmp_path: Path) -> None:
+def test_a_long_text_is_pooled_by_tokens(tmp_path: Path) -> None:
     long = "red red red red red green"  # pieces of 6 and 2 tokens
     pooled = table(tmp_path, (long, "red"))
     # the mean is (6 red + 2 green) / 8, so its cosine with red is 6 / sqrt(40)
@@ -166,10 +165,6 @@ def test_a_long_text_is_pooled_by_tokens_and_a_cut_one_says_so(tmp_path: Path) -
     assert pooled["left_tokens"][0] == 8
     assert pooled["left_read"][0] == 1
     assert over_window(pooled) == 0.5
-    cut = table(tmp_path, (long, "red"), long=Long.CUT)
-    assert cut["cosine"][0] == pytest.approx(1)
-    assert cut["left_read"][0] == pytest.approx(6 / 8)
-    assert cut["version"][0] != pooled["version"][0]
 
 
 def test_texts_are_embedded_once_each_in_the_order_of_their_length(
@@ -260,7 +255,7 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
 def encoder() -> SentenceEncoder:
     if importlib.util.find_spec("sentence_transformers") is None:
         pytest.skip("the extra 'semantic' is not installed")
-    folder = cached_folder(known_folders()[DEFAULT_EMBEDDER])
+    folder = fetched(known_model(DEFAULT_EMBEDDER))
     if folder is None:
         pytest.skip(f"{DEFAULT_EMBEDDER} is not fetched ('make weights')")
     return SentenceEncoder(folder, DEFAULT_EMBEDDER, "cpu")

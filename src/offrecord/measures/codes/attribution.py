@@ -16,7 +16,12 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from offrecord.measures.codes.codebook import EVIDENCE, Codebook, read_codebook
+from offrecord.measures.codes.codebook import (
+    EVIDENCE,
+    Codebook,
+    check_quotes,
+    read_codebook,
+)
 from offrecord.measures.codes.coded_texts import (
     CODED_KEY,
     MENTIONED,
@@ -25,7 +30,6 @@ from offrecord.measures.codes.coded_texts import (
     coded_texts,
 )
 from offrecord.measures.codes.lexical import LEXICAL, LEXICAL_VERSION, lexical_table
-from offrecord.measures.codes.quotes import check_quotes
 from offrecord.measures.codes.verdicts import VERDICT_VERSION, JudgeRequest, Verdict
 from offrecord.measures.declare import Made, Measure, Rows, Table
 from offrecord.measures.options import Options, counts, share
@@ -191,24 +195,8 @@ def attributed_pairs(
 
 
 def _judged(text: str, verdict: Verdict, book: Codebook) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "status": str(verdict.status),
-        "reason": verdict.reason,
-        "reply": verdict.reply,
-        "model_answered": verdict.model_answered,
-    }
-    if not verdict.valued:
-        return row
-    checked = check_quotes(text, verdict.values, book.codes)
-    return {
-        **row,
-        "claimed": checked.claimed,
-        "code": checked.code,
-        "demotions": checked.demotions,
-        "facets": list(checked.facets),
-        **{kind: list(checked.quotes[kind]) for kind in EVIDENCE},
-        "fabricated": list(checked.fabricated),
-    }
+    checked = check_quotes(text, verdict.values, book.codes) if verdict.valued else {}
+    return {**verdict.columns, **checked}
 
 
 def _decided(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,20 +1,24 @@
 """The codebook of attribution: codes, what each must quote, and the judge's prompt.
 
 One content file holds all of it, so that the definitions a reader sees, the ones that
-the judge is shown and the quotes that its verdict is checked by cannot drift apart.
+the judge is shown and the quotes that its verdict is checked by cannot drift apart. A
+quote must stand in the text, letter by letter: only blanks and the form of quotation
+marks may differ, since those change on the way through a prompt and a JSON reply.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from offrecord.content import data_folder, fill, read_document
+from offrecord.content.document import Front
 from offrecord.measures.codes.verdicts import Answer, JudgePrompt
 from offrecord.records import OffrecordError
 
@@ -24,12 +28,11 @@ EVIDENCE: Final[tuple[Evidence, ...]] = get_args(Evidence)
 """The kinds of quotes that a verdict gives."""
 
 _QUOTES: Final = 5  # of each kind; texts have a few sentences
+_QUOTATION_MARKS: Final = str.maketrans("‘’‚‛“”„‟", "''''\"\"\"\"")
 
 
-class CodeRule(BaseModel):
+class CodeRule(Front):
     """One code of the codebook."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str
     """What a text of this code says."""
@@ -40,9 +43,7 @@ class CodeRule(BaseModel):
     """What is left without them; None only where nothing is needed."""
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Codes(Front):
     codes: Annotated[dict[str, CodeRule], Field(min_length=2)]
     facets: Annotated[dict[str, str], Field(min_length=1)]
 
@@ -72,7 +73,7 @@ def read_codebook(name: str | Path = "attribution") -> Codebook:
     path = name if isinstance(name, Path) else data_folder("codebook") / f"{name}.md"
     document = read_document(path)
     document.only_sections("system", "request")
-    front = document.validate(_Front)
+    front = document.validate(_Codes)
     names = list(front.codes)
     for place, (code, rule) in enumerate(front.codes.items()):
         weaker = names[:place]
@@ -102,3 +103,58 @@ def read_codebook(name: str | Path = "attribution") -> Codebook:
             },
         ),
     )
+
+
+def is_quote(quote: str, text: str) -> bool:
+    """Whether whole words stand in a text, but for blanks and quotation marks.
+
+    Args:
+        quote: What is said to be in the text, letter by letter.
+        text: The text.
+    """
+    wanted, there = _spaced(quote), _spaced(text)
+    if not any(char.isalnum() for char in wanted):
+        return False
+    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", there) is not None
+
+
+def check_quotes(
+    text: str, values: Mapping[str, Any], codes: Mapping[str, CodeRule]
+) -> dict[str, Any]:
+    """Hold a verdict to its quotes.
+
+    Args:
+        text: What was coded.
+        values: The verdict: `code`, `facets`, and the quotes of each kind.
+        codes: The rules of the codebook.
+
+    Returns:
+        `claimed`, the `code` that stands, `demotions` (how many steps it fell),
+        `facets`, the quotes of each kind that are in the text, and the `fabricated`
+        ones that are not.
+    """
+    quotes: dict[str, list[str]] = {
+        kind: [quote for quote in values[kind] if is_quote(quote, text)]
+        for kind in EVIDENCE
+    }
+    claimed = code = str(values["code"])
+    demotions = 0
+    while not all(quotes[kind] for kind in codes[code].needs):
+        code, demotions = str(codes[code].falls_to), demotions + 1
+    return {
+        "claimed": claimed,
+        "code": code,
+        "demotions": demotions,
+        "facets": list(values["facets"]) if "cause" in codes[code].needs else [],
+        **quotes,
+        "fabricated": [
+            quote
+            for kind in EVIDENCE
+            for quote in values[kind]
+            if quote not in quotes[kind]
+        ],
+    }
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.translate(_QUOTATION_MARKS).split())

@@ -28,9 +28,9 @@ from offrecord.measures.codes.second_coder import (
     UNCLEAR,
     coder_table,
     has_choice,
+    options,
     shown_order,
 )
-from offrecord.measures.codes.statements import statement
 from offrecord.records import OffrecordError, digest
 from offrecord.transcript.schema import ROW_KEY
 from offrecord.transcript.store import write_output
@@ -73,8 +73,8 @@ def write_sheet(
     sheet = csv.writer(out, lineterminator="\r\n")
     sheet.writerow(COLUMNS)
     for identity, row in (known[place] for place in order):
-        options = _options(row, seed)
-        sheet.writerow([identity, *map(guarded, (row["text"], *options)), "", ""])
+        cells = (row["text"], *options(row, seed))
+        sheet.writerow([identity, *map(guarded, cells), "", ""])
     write_output(path, "\ufeff" + out.getvalue())
     return len(order)
 
@@ -91,18 +91,11 @@ def sheet_entries(texts: pl.DataFrame, seed: int) -> pl.DataFrame:
     """
     schema = {name: TEXT_SCHEMA[name] for name in ROW_KEY}
     rows = [
-        (*(row[name] for name in ROW_KEY), identity, *_options(row, seed))
+        (*(row[name] for name in ROW_KEY), identity, *options(row, seed))
         for identity, row in _by_id(texts, seed).items()
     ]
     added = dict.fromkeys(("id", "option_1", "option_2"), pl.String)
     return pl.DataFrame(rows, schema={**schema, **added}, orient="row")
-
-
-def _options(row: Mapping[str, Any], seed: int) -> list[str]:
-    return [
-        f"{label} ({statement(row['scenario'], label)})"
-        for label in shown_order(row, seed)
-    ]
 
 
 def guarded(cell: str) -> str:
@@ -150,11 +143,11 @@ def read_sheet(path: Path, texts: pl.DataFrame, seed: int, coder: str) -> Coded:
 
 
 def _code(
-    written: Mapping[int, Mapping[str, str]], options: Sequence[str]
+    written: Mapping[int, Mapping[str, str]], order: Sequence[str]
 ) -> tuple[dict[str, str], dict[int, str]]:
     """The code that the rows of one id give, and what is wrong with which of them."""
-    words = {normalise(label): label for label in options}
-    words |= {"1": options[0], "2": options[1], UNCLEAR: UNCLEAR}
+    words = {normalise(label): label for label in order}
+    words |= {"1": order[0], "2": order[1], UNCLEAR: UNCLEAR}
     asked = {n: cells["code"] for n, cells in written.items() if cells["code"]}
     found = {n: words.get(normalise(word)) for n, word in asked.items()}
     faults = {

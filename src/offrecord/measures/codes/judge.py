@@ -30,19 +30,13 @@ from offrecord.records import OffrecordError, digest
 from offrecord.transcript.store import UnwritableError, make_folder, refuse_gone
 
 AT_ONCE: Final = 10
-"""Questions under way at once, unless the caller says otherwise."""
+"""Questions under way at once."""
 
 _REPLIES_FILE: Final = "judge-replies.jsonl"
 _SETTINGS: Final = GenerateConfig(max_retries=4, attempt_timeout=120)
 
 
-def judge(
-    requests: Sequence[JudgeRequest],
-    model: str,
-    cache: Path,
-    *,
-    at_once: int = AT_ONCE,
-) -> list[Verdict]:
+def judge(requests: Sequence[JudgeRequest], model: str, cache: Path) -> list[Verdict]:
     """Ask a judge, from code that is not async.
 
     Args:
@@ -51,7 +45,6 @@ def judge(
             many judges refuse a temperature; replies are stored, so a second run is
             the same.
         cache: A folder for the replies, made where it is absent.
-        at_once: How many questions may be under way at once.
 
     Returns:
         One verdict a request, in their order.
@@ -62,36 +55,16 @@ def judge(
     """
     if not requests:
         return []
-    return anyio.run(lambda: ask_judge(requests, model, cache, at_once=at_once))
-
-
-async def ask_judge(
-    requests: Sequence[JudgeRequest],
-    model: str,
-    cache: Path,
-    *,
-    at_once: int = AT_ONCE,
-) -> list[Verdict]:
-    """Ask a judge, from async code such as a scorer: see `judge`."""
     replies = _Replies(cache / _REPLIES_FILE)
     keys = [_key(request, model) for request in requests]
-    open_questions = {
+    waiting = {
         key: request
         for key, request in zip(keys, requests, strict=True)
         if key not in replies.stored
     }
-    asked = {}
-    if open_questions:
-        asked = await _Calls(open_model(model, "judge"), model, replies, at_once).all(
-            open_questions
-        )
+    asked = anyio.run(_Calls(model, replies).all, waiting) if waiting else {}
     return [
-        verdict_of(
-            request,
-            model,
-            asked.get(key) or replies.stored[key],
-            called=key in asked,
-        )
+        verdict_of(request, asked.get(key) or replies.stored[key])
         for key, request in zip(keys, requests, strict=True)
     ]
 
@@ -99,12 +72,8 @@ async def ask_judge(
 class _Calls:
     """The calls of one run: how many may go on, and how many came back."""
 
-    def __init__(
-        self, opened: Model, name: str, replies: _Replies, at_once: int
-    ) -> None:
-        self._model, self._name, self._replies = opened, name, replies
-        self._limiter = anyio.CapacityLimiter(at_once)
-        self._patience = at_once
+    def __init__(self, name: str, replies: _Replies) -> None:
+        self._name, self._replies = name, replies
         self._failures = 0
         self._came_back = False
         self._asked: dict[str, dict[str, Any]] = {}
@@ -112,30 +81,35 @@ class _Calls:
     async def all(
         self, questions: Mapping[str, JudgeRequest]
     ) -> dict[str, dict[str, Any]]:
+        model = open_model(self._name, "judge")
+        limiter = anyio.CapacityLimiter(AT_ONCE)
+
+        async def ask(key: str, request: JudgeRequest) -> None:
+            try:
+                self._asked[key] = await self._call(model, key, request)
+            finally:
+                limiter.release_on_behalf_of(key)
+
         try:
             async with anyio.create_task_group() as group:
                 for key, request in questions.items():
-                    await self._limiter.acquire_on_behalf_of(key)
-                    group.start_soon(self._one, key, request)
+                    await limiter.acquire_on_behalf_of(key)
+                    group.start_soon(ask, key, request)
         except* OffrecordError as group_error:
             raise group_error.exceptions[0] from None
         return self._asked
 
-    async def _one(self, key: str, request: JudgeRequest) -> None:
+    async def _call(
+        self, model: Model, key: str, request: JudgeRequest
+    ) -> dict[str, Any]:
         try:
-            self._asked[key] = await self._call(key, request)
-        finally:
-            self._limiter.release_on_behalf_of(key)
-
-    async def _call(self, key: str, request: JudgeRequest) -> dict[str, Any]:
-        try:
-            output = await self._model.generate(
+            output = await model.generate(
                 [
                     ChatMessageSystem(content=request.prompt.system),
                     ChatMessageUser(content=request.message),
                 ],
                 config=_SETTINGS,
-                cache=False,  # Inspect's key knows no draw
+                cache=False,  # a stored reply is ours to find
             )
         except OffrecordError:
             raise
@@ -156,7 +130,7 @@ class _Calls:
     def _failed(self, why: str) -> dict[str, Any]:
         """A failed call as a missing reply, or as the end if none ever came back."""
         self._failures += 1
-        if not self._came_back and self._failures >= self._patience:
+        if not self._came_back and self._failures >= AT_ONCE:
             raise OffrecordError(
                 f"judge {self._name}: none of {self._failures} calls came back: {why}"
             )
@@ -196,5 +170,5 @@ _REPLY: Final = ("reply", "stop_reason", "error", "model_answered")
 
 
 def _key(request: JudgeRequest, model: str) -> str:
-    asked = [model, request.prompt.system, request.message, request.draw]
-    return digest(asked, 32)
+    # 0: replies are stored under the first draw of each question.
+    return digest([model, request.prompt.system, request.message, 0], 32)

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from offrecord.measures.codes.statements import MARGIN, statement
 from offrecord.measures.codes.verdicts import (
     VERDICT_VERSION,
     JudgeRequest,
@@ -34,6 +33,12 @@ from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 UNCLEAR: Final = "unclear"
 """The code of a text that argues for neither label."""
+
+MARGIN: Final[float] = NLI_FILE.front["statements"]["margin"]
+"""How much more probable one statement must be than the other, or it is unclear."""
+
+_TEMPLATE: Final[str] = NLI_FILE.front["statements"]["template"]
+_SCENARIOS: Final[dict[str, dict[str, str]]] = NLI_FILE.front["statements"]["scenarios"]
 
 CODER_VERSION: Final = (
     f"second-coder-1:{NLI_FILE.hash} preparation-{PREPARATION_VERSION}"
@@ -129,8 +134,7 @@ def code_by_entailment(
         Rows in `CODER`. A text is unclear where the two are closer than
         `MARGIN`.
     """
-    rows = list(texts.iter_rows(named=True))
-    asked = [row for row in rows if has_choice(row)]
+    asked = [row for row in texts.iter_rows(named=True) if has_choice(row)]
     pairs = [
         (row["text"], statement(row["scenario"], label))
         for row in asked
@@ -138,21 +142,17 @@ def code_by_entailment(
     ]
     plans = comparisons(model, pairs, "auto")
     found = pooled(model, [(plan.left, plan.right) for plan in plans], cache)
-    entailed = iter([float(each.probabilities[0]) for each in found])
-    codes: list[Mapping[str, Any]] = []
-    for row in rows:
-        if not has_choice(row):
-            codes.append(_without_code(row))
-            continue
-        first, second = next(entailed), next(entailed)
-        code = row["labels"][int(second > first)]
-        codes.append(
-            {
-                "code": code if abs(first - second) >= MARGIN else UNCLEAR,
-                "first_entailment": first,
-                "second_entailment": second,
-            }
-        )
+    entailed = np.array([each.probabilities[0] for each in found]).reshape(-1, 2)
+    codes = [
+        {
+            "code": row["labels"][int(second > first)]
+            if abs(first - second) >= MARGIN
+            else UNCLEAR,
+            "first_entailment": first,
+            "second_entailment": second,
+        }
+        for row, (first, second) in zip(asked, entailed.tolist(), strict=True)
+    ]
     version = f"{CODER_VERSION} {model.version}"
     return coder_table(texts, codes, "entailment", model.name, version)
 
@@ -177,25 +177,17 @@ def code_by_judge(
     from offrecord.measures.codes.judge import judge  # brings Inspect
 
     prompt = read_judge_prompt("stance")
-    rows = list(texts.iter_rows(named=True))
-    asked = [row for row in rows if has_choice(row)]
-    shown = [shown_order(row, seed) for row in asked]
+    asked = [row for row in texts.iter_rows(named=True) if has_choice(row)]
     requests = [
         JudgeRequest(
             prompt=prompt,
             texts={"text": row["text"]},
-            values={
-                f"option_{letter}": f"{label} ({statement(row['scenario'], label)})"
-                for letter, label in zip("ab", order, strict=True)
-            },
+            values=dict(zip(("option_a", "option_b"), options(row, seed), strict=True)),
         )
-        for row, order in zip(asked, shown, strict=True)
+        for row in asked
     ]
-    answers = zip(judge(requests, model, cache), shown, strict=True)
-    codes = [
-        _judged(*next(answers)) if has_choice(row) else _without_code(row)
-        for row in rows
-    ]
+    verdicts = zip(asked, judge(requests, model, cache), strict=True)
+    codes = [_judged(verdict, shown_order(row, seed)) for row, verdict in verdicts]
     version = f"{CODER_VERSION} {VERDICT_VERSION} {prompt.stamp}"
     return coder_table(texts, codes, "judge", model, version)
 
@@ -216,6 +208,25 @@ def shown_order(row: Mapping[str, Any], seed: int) -> list[str]:
     return labels[::-1] if turned else labels
 
 
+def statement(scenario: str, label: str) -> str:
+    """The statement of a label; for scenarios that have none, one made of the label.
+
+    Args:
+        scenario: Its id.
+        label: One of its labels.
+    """
+    stated = _SCENARIOS.get(scenario, {}).get(label)
+    return stated or _TEMPLATE.replace("{label}", label)
+
+
+def options(row: Mapping[str, Any], seed: int) -> list[str]:
+    """A row's labels with what each says, in the order in which its coder sees them."""
+    return [
+        f"{label} ({statement(row['scenario'], label)})"
+        for label in shown_order(row, seed)
+    ]
+
+
 def coder_table(
     texts: pl.DataFrame,
     codes: Sequence[Mapping[str, Any]],
@@ -227,7 +238,7 @@ def coder_table(
 
     Args:
         texts: Rows in `TEXT_SCHEMA`.
-        codes: Beside the rows: any of the columns that a code fills.
+        codes: Of each row with a choice, any of the columns that a code fills.
         coder: Its name.
         model: Its model, if it is one.
         version: Of what produced the codes.
@@ -235,10 +246,17 @@ def coder_table(
     Returns:
         Rows in `CODER`.
     """
+    given = iter(codes)
+    rows = [
+        next(given)
+        if has_choice(row)
+        else {"reason": row["reason"] or "not two labels"}
+        for row in texts.iter_rows(named=True)
+    ]
     keys = texts.select(list(_TEXT))
     same = {"coder": coder, "model": model, "version": version}
     both = pl.col("stated").is_not_null() & (pl.col("code") != UNCLEAR)
-    return CODER.filled(keys, codes, **same).with_columns(
+    return CODER.filled(keys, rows, **same).with_columns(
         agrees=pl.when(both).then(pl.col("code") == pl.col("stated"))
     )
 
@@ -274,16 +292,6 @@ def side_codes(
     return wide.select(*ROW_KEY, "scenario"), names, on_side.to_numpy()
 
 
-def _without_code(row: Mapping[str, Any]) -> dict[str, str]:
-    return {"reason": row["reason"] or "not two labels"}
-
-
 def _judged(verdict: Verdict, order: Sequence[str]) -> dict[str, Any]:
-    chosen = verdict.values.get("decision")
-    return {
-        "code": {"A": order[0], "B": order[1], UNCLEAR: UNCLEAR}.get(str(chosen)),
-        "status": str(verdict.status),
-        "reason": verdict.reason,
-        "reply": verdict.reply,
-        "model_answered": verdict.model_answered or None,
-    }
+    codes = {"A": order[0], "B": order[1], UNCLEAR: UNCLEAR}
+    return {**verdict.columns, "code": codes.get(str(verdict.values.get("decision")))}

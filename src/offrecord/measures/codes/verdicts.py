@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from offrecord.content import Document, data_folder, fill, placeholders, read_document
+from offrecord.content.document import Front
 from offrecord.content.labels import plain_copy
 from offrecord.content.letters import visible_only
 from offrecord.content.reply import classify_reply, spoken_text
@@ -34,10 +35,8 @@ VERDICT_VERSION: Final = f"verdict-1:{NOTHING.hash}"
 _FENCED: Final = re.compile(r"```\w*[ ]*\n(.*)```", re.DOTALL)
 
 
-class Answer(BaseModel):
+class Answer(Front):
     """One field of a verdict: exactly one of the three kinds."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     one_of: tuple[str, ...] = ()
     """The words it may be."""
@@ -71,9 +70,7 @@ class Answer(BaseModel):
         return None if self.texts and len(value) > self.texts else tuple(value)
 
 
-class _Front(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Answers(Front):
     answer: Annotated[dict[str, Answer], Field(min_length=1)]
 
 
@@ -104,8 +101,6 @@ class JudgeRequest:
     """Place in the template to a text under judgement: delimited, never trusted."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Place in the template to words of our own."""
-    draw: int = 0
-    """Which of several answers to the same question, from 0."""
 
     @property
     def message(self) -> str:
@@ -136,19 +131,19 @@ class Verdict:
     """Why there are no values, in a few words."""
     reply: str
     """The raw reply; empty if none came."""
-    model: str
-    """The judge, as asked for."""
-    model_answered: str
-    """As the provider named itself; empty if no reply came."""
-    prompt: str
-    """The stamp of the prompt."""
-    called: bool
-    """Whether the model was called for it now: False where the reply was stored."""
+    model_answered: str | None
+    """As the provider named itself; None if no reply came."""
 
     @property
     def valued(self) -> bool:
         """Whether there is an answer."""
         return self.status in {Status.OK, Status.REPAIRED}
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """What every table of verdicts has of it, beside its values."""
+        names = ("status", "reason", "reply", "model_answered")
+        return {name: getattr(self, name) for name in names}
 
 
 def read_judge_prompt(name: str | Path) -> JudgePrompt:
@@ -163,7 +158,7 @@ def read_judge_prompt(name: str | Path) -> JudgePrompt:
     path = name if isinstance(name, Path) else data_folder("judge") / f"{name}.md"
     document: Document = read_document(path)
     document.only_sections("system", "request")
-    front = document.validate(_Front)
+    front = document.validate(_Answers)
     request = document.section("request")
     if "format" not in placeholders(request):
         raise OffrecordError(f"{path}: section '## request' has no place {{format}}")
@@ -222,16 +217,12 @@ def parse_verdict(
     return values, status, None
 
 
-def verdict_of(
-    request: JudgeRequest, model: str, stored: Mapping[str, Any], *, called: bool
-) -> Verdict:
+def verdict_of(request: JudgeRequest, stored: Mapping[str, Any]) -> Verdict:
     """Make a verdict of what came back.
 
     Args:
         request: What was asked.
-        model: Whom.
         stored: `reply`, `stop_reason`, `error` (or None) and `model_answered`.
-        called: Whether the model was called for it now.
     """
     values: dict[str, Value] = {}
     reason: str | None = None
@@ -245,10 +236,7 @@ def verdict_of(
         status=status,
         reason=reason,
         reply=stored["reply"],
-        model=model,
-        model_answered=stored["model_answered"],
-        prompt=request.prompt.stamp,
-        called=called,
+        model_answered=stored["model_answered"] or None,
     )
 
 

@@ -10,6 +10,7 @@ in parts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +19,17 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from offrecord.measures.texts.nli import NliModel
+from offrecord.measures.texts.nli import NLI_FILE, NliModel
 from offrecord.measures.texts.nli_network import Pair
 from offrecord.measures.texts.nli_store import read_pairs
-from offrecord.measures.texts.sentence_split import split_sentences
 
 Method = Literal["auto", "whole"]
 """`auto` as the module says; `whole` never looks at sentences unless it must."""
 
 _WHOLE: Final = 2  # sentences that are still compared whole
+_ABBREVIATIONS: Final = frozenset(NLI_FILE.front["abbreviations"])
+_END: Final = re.compile(r"[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-z_])|\n+|[。！？]+")
+_LAST_WORD: Final = re.compile(r"([^\W\d_](?:[\w.]*\w)?)\.\s+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,27 @@ def pooled(
         found.append(Pooled(_pool(grid), cut))
         start = end
     return found
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, in order; none is lost and none is empty.
+
+    A full stop ends one only before a capital, a digit or a letter without case, and
+    not after a known abbreviation or a single letter. A line end always does.
+    """
+    found, start = [], 0
+    for end in _END.finditer(text):
+        before = text[start : end.end()]
+        word = _LAST_WORD.search(before)
+        if word and (
+            word.group(1).casefold() in _ABBREVIATIONS
+            or (len(word.group(1)) == 1 and word.group(1) != "I")
+        ):
+            continue
+        found.append(before.strip())
+        start = end.end()
+    found.append(text[start:].strip())
+    return [sentence for sentence in found if sentence]
 
 
 def _parts(model: NliModel, text: str) -> list[str]:

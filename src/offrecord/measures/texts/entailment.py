@@ -9,7 +9,7 @@ How texts of several sentences are compared: see `comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,11 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from offrecord.measures.codes.verdicts import (
+    VERDICT_VERSION,
+    JudgeRequest,
+    Verdict,
+    read_judge_prompt,
+)
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.texts.comparison import Method, comparisons, pooled
-from offrecord.measures.texts.judged import JUDGED, prepared_pair
 from offrecord.measures.texts.nli import (
     CLASSES,
     DEFAULT_MODEL,
@@ -30,7 +35,7 @@ from offrecord.measures.texts.nli import (
     load_nli,
 )
 from offrecord.measures.texts.nli_network import Pair
-from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant
+from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
 from offrecord.records import OffrecordError
 
 DIRECTIONS: Final = ("left_to_right", "right_to_left")
@@ -73,6 +78,28 @@ ENTAILMENT: Final = Table(
 )
 """One row per planned pair; probabilities are fractions of 1."""
 
+JUDGED: Final = Table(
+    "entailment-judge",
+    "pair",
+    {
+        "left_to_right": pl.String,  # entailment, neutral or contradiction
+        "right_to_left": pl.String,
+        "status": pl.String,  # of the judge's reply; null where nothing was asked
+        "reason": pl.String,  # why there are no values
+        "reply": pl.String,  # raw
+        "variant": pl.String,
+        "model": pl.String,  # the judge
+        "model_answered": pl.String,
+        "version": pl.String,
+    },
+    extra_key=("variant", "model"),
+    quantities=(
+        Quantity("left_to_right", "judge, from public", kind="note", exported=False),
+        Quantity("right_to_left", "judge, to public", kind="note", exported=False),
+    ),
+)
+"""One row per planned pair and judge."""
+
 
 def entailment_table(
     pairs: pl.DataFrame,
@@ -94,7 +121,7 @@ def entailment_table(
     Returns:
         Rows in `ENTAILMENT`, in the order of the pairs.
     """
-    texts = [prepared_pair(row, variant) for row in pairs.iter_rows(named=True)]
+    texts = [_prepared(row, variant) for row in pairs.iter_rows(named=True)]
     distinct = list(dict.fromkeys(pair for pair in texts if isinstance(pair, tuple)))
     plans = comparisons(model, distinct, method)
     there = pooled(model, [(plan.left, plan.right) for plan in plans], cache)
@@ -135,6 +162,70 @@ def unmeasured_entailment(pairs: pl.DataFrame, why: str) -> pl.DataFrame:
     return ENTAILMENT.filled(pairs.select(list(PAIR_KEY)), [row] * pairs.height)
 
 
+def judged_entailment(
+    pairs: pl.DataFrame, model: str, cache: Path, variant: Variant = Variant.CLEAN
+) -> pl.DataFrame:
+    """A judge's reading of every pair, in both directions: a second opinion.
+
+    The judge is not told which channel, model or condition a text is from.
+
+    Args:
+        pairs: Rows in `PAIR_SCHEMA`.
+        model: The judge, as Inspect names it.
+        cache: A folder for its replies.
+        variant: How the texts are prepared.
+
+    Returns:
+        Rows in `JUDGED`, in the order of the pairs.
+
+    Raises:
+        OffrecordError: If the judge cannot be asked.
+    """
+    from offrecord.measures.codes.judge import judge  # brings Inspect
+
+    prompt = read_judge_prompt("entailment")
+    texts = [_prepared(row, variant) for row in pairs.iter_rows(named=True)]
+    requests = [
+        JudgeRequest(prompt=prompt, texts={"first": found[0], "second": found[1]})
+        for found in texts
+        if isinstance(found, tuple)
+    ]
+    verdicts = iter(judge(requests, model, cache))
+    rows = [
+        {"reason": found} if isinstance(found, str) else _judged(next(verdicts))
+        for found in texts
+    ]
+    return JUDGED.filled(
+        pairs.select(list(PAIR_KEY)),
+        rows,
+        variant=str(variant),
+        model=model,
+        version=f"{VERDICT_VERSION} {prompt.stamp} preparation-{PREPARATION_VERSION}",
+    )
+
+
+def _judged(verdict: Verdict) -> dict[str, Any]:
+    there, back = (
+        verdict.values.get(f"{one}_to_{other}")
+        for one, other in (("first", "second"), ("second", "first"))
+    )
+    return {**verdict.columns, "left_to_right": there, "right_to_left": back}
+
+
+def _prepared(row: Mapping[str, Any], variant: Variant) -> Pair | str:
+    """Both texts of a row of `PAIR_SCHEMA`, or why there are not two, side first."""
+    found = []
+    for side in ("left", "right"):
+        raw = row[f"{side}_text"]
+        if raw is None:
+            return f"{side}: {row[f'{side}_status']}"
+        ready = prepare(raw, tuple(row["labels"] or ()), variant)
+        if ready.text is None:
+            return f"{side}: {ready.reason}"
+        found.append(ready.text)
+    return found[0], found[1]
+
+
 def _values(
     there: npt.NDArray[np.float64], back: npt.NDArray[np.float64]
 ) -> dict[str, float]:
@@ -156,8 +247,6 @@ def _values(
 def _take(rows: Rows, options: Options) -> Iterator[Made]:
     pairs = rows.pairs
     if options.judges:
-        from offrecord.measures.codes.entailment_judge import judged_entailment
-
         asked = [judged_entailment(pairs, name, rows.cache) for name in options.judges]
         yield JUDGED, pl.concat(asked)
         yield f"judged by {', '.join(options.judges)}: {pairs.height} pairs"

@@ -28,10 +28,10 @@ from offrecord.measures.texts.preparation import (
 )
 from offrecord.measures.texts.sentences import SentenceEncoder
 from offrecord.measures.texts.vectors import (
+    POOLING,
     VECTORS,
     Embedded,
     Encoder,
-    Long,
     embed,
 )
 from offrecord.records import digest
@@ -66,7 +66,6 @@ def similarity_table(
     encoder: Encoder,
     cache: Path,
     variant: Variant = Variant.CLEAN,
-    long: Long = Long.POOL,
     through: Executor = in_process,
 ) -> tuple[pl.DataFrame, int]:
     """The similarity of every pair.
@@ -76,7 +75,6 @@ def similarity_table(
         encoder: The model.
         cache: The folder of kept vectors.
         variant: How texts are prepared.
-        long: What becomes of texts over the model's window.
         through: Who gives the model its batches.
 
     Returns:
@@ -88,7 +86,7 @@ def similarity_table(
     """
     sides = {side: _prepared(pairs, side, variant) for side in ("left", "right")}
     texts = [one.text for side in sides.values() for one in side if one.text]
-    embedded = embed(texts, encoder, cache, long, through)
+    embedded = embed(texts, encoder, cache, through)
     left, right = ([_row(one, embedded) for one in side] for side in sides.values())
     both = np.array(
         [i is not None and j is not None for i, j in zip(left, right, strict=True)],
@@ -105,7 +103,7 @@ def similarity_table(
         one.reason or other.reason
         for one, other in zip(sides["left"], sides["right"], strict=True)
     ]
-    version = digest([encoder.identity, PREPARATION_VERSION, str(long)])
+    version = digest([encoder.identity, PREPARATION_VERSION, POOLING])
     table = pairs.select(
         *PAIR_KEY,
         pl.Series("cosine", cosine, pl.Float64).fill_nan(None),
@@ -154,7 +152,7 @@ def _column(name: str, rows: Sequence[int | None], values: pl.Series) -> pl.Seri
 
 @lru_cache(maxsize=1)  # a scorer asks for it once a debate
 def _encoder(name: str, device: str | None) -> SentenceEncoder:
-    from offrecord.providers.folders import resolve_folder
+    from offrecord.providers.weights import resolve_folder
 
     return SentenceEncoder(resolve_folder(name), name, device)
 

@@ -13,7 +13,6 @@ import io
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -25,6 +24,9 @@ import polars as pl
 from offrecord.measures.executor import Executor, in_process
 from offrecord.records import OffrecordError
 from offrecord.transcript.store import make_folder, write_bytes
+
+POOLING: Final = "pool"
+"""How a text over the window is read, as vectors and their version name it."""
 
 VECTORS: Final = "vectors"
 """Where in its cache a study keeps its vectors, in one folder per model."""
@@ -38,15 +40,6 @@ _KEPT: Final = {
     "read": pl.Float32,
     "window": pl.Int32,
 }  # and the vector
-
-
-class Long(StrEnum):
-    """What becomes of a text that is longer than the model's window."""
-
-    POOL = "pool"
-    """In pieces, whose mean, weighted by tokens, is the vector: the default."""
-    CUT = "cut"
-    """Cut at the window, as a plain encode does; how much was read is recorded."""
 
 
 class Piece(NamedTuple):
@@ -104,16 +97,16 @@ def embed(
     texts: Iterable[str],
     encoder: Encoder,
     folder: Path,
-    long: Long = Long.POOL,
     through: Executor = in_process,
 ) -> Embedded:
     """The vectors of texts: kept ones, and new ones in the order of their length.
+
+    Of a text over the window it is the mean of its pieces' vectors, weighted by tokens.
 
     Args:
         texts: Any texts that are not empty; each counts once.
         encoder: The model. It is not loaded where every vector is kept.
         folder: Where vectors are kept (`VECTORS` in a study's cache).
-        long: What becomes of texts over the window.
         through: Who gives the model its batches.
 
     Raises:
@@ -121,13 +114,13 @@ def embed(
             be written.
     """
     keys = {text: _key(text) for text in dict.fromkeys(texts)}
-    shelf = folder / f"{encoder.identity}-{long}"
+    shelf = folder / f"{encoder.identity}-{POOLING}"
     kept = _kept(shelf)
     known = set(kept["key"]) if kept is not None else set()
     new = [text for text, key in keys.items() if key not in known]
     parts = [] if kept is None else [kept]
     if new:
-        parts += _compute(new, encoder, shelf, long, through)
+        parts += _compute(new, encoder, shelf, through)
     if not parts:
         parts = [pl.DataFrame(schema={**_KEPT, "vector": pl.Array(pl.Float32, 0)})]
     wanted = pl.DataFrame({"key": list(keys.values())}, schema={"key": pl.String})
@@ -149,30 +142,23 @@ def _key(text: str) -> str:
 
 
 def _compute(
-    texts: Sequence[str], encoder: Encoder, shelf: Path, long: Long, through: Executor
+    texts: Sequence[str], encoder: Encoder, shelf: Path, through: Executor
 ) -> list[pl.DataFrame]:
     """Embed texts, like lengths together, and keep each block once it is done."""
     parted = encoder.pieces(texts)
     sizes = [sum(piece.tokens for piece in pieces) for pieces in parted]
     order = sorted(range(len(texts)), key=sizes.__getitem__)
     some = [order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK)]
-    parts = [
-        [parted[i][:1] if long is Long.CUT else parted[i] for i in chosen]
-        for chosen in some
-    ]
+    parts = [[parted[i] for i in chosen] for chosen in some]
     # One stream over all blocks: elsewhere, a model is loaded once for all of them.
     found = through(encoder.encode, [b for read in parts for b in _batches(read)])
     blocks = []
     for chosen, read in zip(some, parts, strict=True):
         vectors = _pooled(read, islice(found, len(_batches(read))), encoder.name)
-        shares = [
-            sum(piece.tokens for piece in pieces) / sizes[i]
-            for i, pieces in zip(chosen, read, strict=True)
-        ]
         columns = {
             "key": [_key(texts[i]) for i in chosen],
             "tokens": [sizes[i] for i in chosen],
-            "read": shares,
+            "read": [1.0] * len(chosen),
             "window": encoder.window,
         }
         block = pl.DataFrame(columns, schema=_KEPT).with_columns(
