@@ -15,11 +15,10 @@ import polars as pl
 import pytest
 
 from offrecord.content.boundary.shown import escaped
-from offrecord.measures.pairs import channel_view, stance_pairs
+from offrecord.measures.pairs import quadrant, stance_pairs
 from offrecord.measures.tables import stance_table, survey_table
 from offrecord.measures.texts.similarity import SIMILARITY
 from offrecord.report.browser import Fragment, browser_fragment
-from offrecord.report.browser.index import marks
 from offrecord.report.browser.selection import carried_runs
 from offrecord.report.browser.values import Tables
 from offrecord.transcript.llmagora import import_llmagora
@@ -199,23 +198,6 @@ def test_attempts_that_left_no_trace_are_counted() -> None:
         "b": 2,
         "c": 1,
     }
-
-
-def test_marks_name_the_quadrants() -> None:
-    pairs = pl.DataFrame(
-        {
-            "public": [True, False, True, False, None, True],
-            "other": [True, False, False, True, True, None],
-        }
-    )
-    assert marks(pairs)["mark"].to_list() == [
-        "B",
-        "N",
-        "A",
-        "R",
-        "M",
-        "M",
-    ]
 
 
 def test_a_page_holds_the_same_share_of_every_cell_whatever_the_order() -> None:
@@ -536,8 +518,8 @@ def test_600_runs_are_read_filtered_and_searched(
     page.get_by_label("condition").select_option(condition)
     page.get_by_label("agent").select_option("alpha")
     page.get_by_role("button", name="Public only").click()
-    turns = marks(channel_view(pairs)).filter(
-        model=model, condition=condition, agent="alpha", mark="A"
+    turns = pairs.filter(
+        quadrant() == "public_only", model=model, condition=condition, agent="alpha"
     )
     assert turns.height > 0
     assert counted(page) == (

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.table import RateFigures, estimate_table
-from offrecord.measures.pairs import stance_pairs
+from offrecord.measures.pairs import quadrant, stance_pairs, with_quadrants
 from offrecord.measures.tables import (
     STANCE_SCHEMA,
     STANCES_FILE,
@@ -380,3 +380,23 @@ def test_threads_write_into_their_own_studies_side_by_side(tmp_path: Path) -> No
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(8))) == [59] * 8
+
+
+def test_quadrants_name_the_sides_on_the_pressed_side_and_no_missing_one() -> None:
+    pairs = pl.DataFrame(
+        {
+            "left": [True, False, True, False, None, True],
+            "right": [True, False, False, True, True, None],
+        }
+    )
+    found = with_quadrants(pairs).with_columns(quadrant=quadrant())
+    assert found.select(
+        "quadrant", "divergent", "accommodating", "reversing"
+    ).rows() == [
+        ("both", False, False, False),
+        ("neither", False, False, False),
+        ("public_only", True, True, False),
+        ("other_only", True, False, True),
+        (None, None, None, None),
+        (None, None, None, None),
+    ]

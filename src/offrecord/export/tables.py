@@ -16,7 +16,7 @@ import polars as pl
 from offrecord.export.measured import beside, with_pairs, with_texts
 from offrecord.export.schemas import SIDES, Column, columns
 from offrecord.measures.declare import Table
-from offrecord.measures.pairs import channel_view, with_quadrants
+from offrecord.measures.pairs import channel_view, quadrant, with_quadrants
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.measures.registry import known_tables
 from offrecord.measures.survey_gap import SKIPPED, instrument_items
@@ -54,9 +54,8 @@ def pairs(study: Record) -> pl.DataFrame:
         `Study.pairs`.
     """
     runs = study.transcript.group_by("run").agg(pl.col("study", "repeat").first())
-    flagged = channel_view(with_quadrants(pairs_of(study)))
-    table = beside(flagged.drop("repeat"), runs, ["run"])
-    table = table.with_columns(quadrant=_quadrant())
+    flagged = with_quadrants(pairs_of(study)).with_columns(quadrant=quadrant())
+    table = beside(channel_view(flagged).drop("repeat"), runs, ["run"])
     measures = known_tables(study.facts)
     table = with_pairs(_with_sides(table, study, measures), study, measures)
     return _declared(table, study, "pairs")
@@ -139,21 +138,6 @@ def _stated(study: Record) -> pl.DataFrame:
     valued = pl.col("stance_status").is_in(_VALUED)
     return beside(_rows(study, Form.UTTERANCE), stances).with_columns(
         on_pressed_side=pl.when(valued).then(on_side)
-    )
-
-
-def _quadrant() -> pl.Expr:
-    """Which of the two stances are on the pressed side; null if one is missing."""
-    public, other = pl.col("public"), pl.col("other")
-    return (
-        pl.when(public & other)
-        .then(pl.lit("both"))
-        .when(public & ~other)
-        .then(pl.lit("public_only"))
-        .when(~public & other)
-        .then(pl.lit("other_only"))
-        .when(~public & ~other)
-        .then(pl.lit("neither"))
     )
 
 

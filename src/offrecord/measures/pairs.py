@@ -102,6 +102,25 @@ def channel_view(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.rename(_VIEW)
 
 
+def quadrant() -> pl.Expr:
+    """Which of `left` and `right` are on the pressed side; null if one is missing.
+
+    `both`, `public_only` (left), `other_only` (right), or `neither`.
+    """
+    left, right = pl.col("left"), pl.col("right")
+    return (
+        pl.when(left.is_null() | right.is_null())
+        .then(None)
+        .when(left & right)
+        .then(pl.lit("both"))
+        .when(left)
+        .then(pl.lit("public_only"))
+        .when(right)
+        .then(pl.lit("other_only"))
+        .otherwise(pl.lit("neither"))
+    )
+
+
 def with_quadrants(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs with `divergent`, `accommodating`, `reversing`, null if a side is missing.
 
@@ -110,15 +129,10 @@ def with_quadrants(pairs: pl.DataFrame) -> pl.DataFrame:
     Args:
         pairs: With `left` and `right`.
     """
-    left, right = pl.col("left"), pl.col("right")
-    both = left.is_not_null() & right.is_not_null()
-    flags = {
-        "divergent": left != right,
-        "accommodating": left & ~right,
-        "reversing": ~left & right,
-    }
     return pairs.with_columns(
-        pl.when(both).then(flag).alias(name) for name, flag in flags.items()
+        divergent=quadrant().is_in(["public_only", "other_only"]),
+        accommodating=quadrant() == "public_only",
+        reversing=quadrant() == "other_only",
     )
 
 

@@ -31,6 +31,7 @@ SURVEYS_FILE: Final = "measures/surveys.parquet"
 _KEY: Final = {name: TRANSCRIPT_SCHEMA[name] for name in ROW_KEY}
 
 _PARSED: Final = (Status.OK, Status.TRUNCATED)
+_ASKED: Final = ("items", "low", "high")
 
 STANCE_SCHEMA: Final = {
     **_KEY,
@@ -65,29 +66,19 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
         replies would favour the short ones; cut off before that, and wherever nothing
         was said, it keeps its raw status and has no label.
     """
-    version = stance_version(transcript)
     rows = _of_form(transcript, Form.UTTERANCE)
-    return in_batches(rows, lambda batch: _stances(batch, version))
+    return in_batches(rows, _stances).with_columns(version=pl.lit(_version(rows)))
 
 
-def _stances(rows: pl.DataFrame, version: str) -> pl.DataFrame:
-    labels, statuses, rules, repairs = [], [], [], []
-    for text, pair, raw in rows.select("text", "labels", "status").iter_rows():
-        stance = parse_stance(text, pair) if raw in _PARSED else None
-        if stance and raw == Status.TRUNCATED and not _past_label(text, pair, stance):
-            stance = None
-        labels.append(stance.label if stance else None)
-        statuses.append(str(stance.status) if stance else raw)
-        rules.append(stance.rule if stance else None)
-        repairs.append(list(stance.repairs) if stance else [])
-    return rows.select(
-        *ROW_KEY,
-        pl.Series("label", labels, pl.String),
-        pl.Series("status", statuses, pl.String),
-        pl.Series("rule", rules, pl.String),
-        pl.Series("repairs", repairs, pl.List(pl.String)),
-        pl.lit(version).alias("version"),
-    )
+def _stances(rows: pl.DataFrame) -> pl.DataFrame:
+    parsed = []
+    for text, labels, raw in rows.select("text", "labels", "status").iter_rows():
+        one = parse_stance(text, labels) if raw in _PARSED else None
+        if one and (raw != Status.TRUNCATED or _past_label(text, labels, one)):
+            parsed.append((one.label, str(one.status), one.rule, [*one.repairs]))
+        else:
+            parsed.append((None, raw, None, []))
+    return _beside(rows, parsed, STANCE_SCHEMA)
 
 
 def _past_label(text: str, labels: Sequence[str], stance: Stance) -> bool:
@@ -118,39 +109,36 @@ def survey_table(
     Raises:
         OffrecordError: If a row names an instrument that is not among these.
     """
-    version = survey_version(transcript, instruments)
     rows = _of_form(transcript, Form.SURVEY)
-    return in_batches(rows, lambda batch: _answers(batch, instruments, version))
+    table = in_batches(rows, lambda batch: _answers(batch, instruments))
+    return table.with_columns(version=pl.lit(_version(rows, instruments)))
 
 
 def _answers(
-    rows: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]], version: str
+    rows: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]]
 ) -> pl.DataFrame:
-    asked, answers, statuses, repairs = [], [], [], []
+    parsed = []
     for text, stamp, raw in rows.select("text", "instrument", "status").iter_rows():
         if stamp not in instruments:
             raise OffrecordError(
                 f"study.json: no instrument '{stamp}'; import the study again"
             )
-        instrument = instruments[stamp]
-        items = instrument["items"]
-        survey = (
-            parse_survey(text, items, instrument["low"], instrument["high"])
-            if raw in _PARSED
-            else None
-        )
-        asked.append(items)
-        answers.append([survey.answers.get(item) if survey else None for item in items])
-        statuses.append(str(survey.status) if survey else raw)
-        repairs.append(list(survey.repairs) if survey else [])
-    return rows.select(
-        *ROW_KEY,
-        pl.Series("items", asked, pl.List(pl.String)),
-        pl.Series("answers", answers, pl.List(pl.Int32)),
-        pl.Series("status", statuses, pl.String),
-        pl.Series("repairs", repairs, pl.List(pl.String)),
-        pl.lit(version).alias("version"),
-    )
+        items, low, high = (instruments[stamp][name] for name in _ASKED)
+        if raw in _PARSED:
+            one = parse_survey(text, items, low, high)
+            answers = [one.answers.get(item) for item in items]
+            parsed.append((items, answers, str(one.status), [*one.repairs]))
+        else:
+            parsed.append((items, [None] * len(items), raw, []))
+    return _beside(rows, parsed, SURVEY_SCHEMA)
+
+
+def _beside(
+    rows: pl.DataFrame, parsed: Sequence[tuple[Any, ...]], schema: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The keys of rows, and what was parsed of each; the version follows."""
+    own = {name: schema[name] for name in schema if name not in (*_KEY, "version")}
+    return rows.select(ROW_KEY).hstack(pl.DataFrame(parsed, own, orient="row"))
 
 
 def measure_stances(study: Path, transcript: pl.DataFrame) -> pl.DataFrame:
@@ -160,9 +148,8 @@ def measure_stances(study: Path, transcript: pl.DataFrame) -> pl.DataFrame:
         study: The study's folder.
         transcript: Its rows.
     """
-    rows, version = _of_form(transcript, Form.UTTERANCE), stance_version(transcript)
-    path = study / STANCES_FILE
-    return _kept(path, STANCE_SCHEMA, version, rows, partial(stance_table, transcript))
+    rows, path = _of_form(transcript, Form.UTTERANCE), study / STANCES_FILE
+    return _kept(path, STANCE_SCHEMA, rows, None, lambda: stance_table(transcript))
 
 
 def measure_surveys(
@@ -178,33 +165,25 @@ def measure_surveys(
     Raises:
         OffrecordError: If study.json does not hold an instrument.
     """
-    asked = facts.get("instruments", {})
-    rows, version = _of_form(transcript, Form.SURVEY), survey_version(transcript, asked)
+    rows, asked = _of_form(transcript, Form.SURVEY), facts.get("instruments", {})
     path = study / SURVEYS_FILE
-    made = partial(survey_table, transcript, asked)
-    return _kept(path, SURVEY_SCHEMA, version, rows, made)
+    make = partial(survey_table, transcript, asked)
+    return _kept(path, SURVEY_SCHEMA, rows, asked, make)
 
 
-def stance_version(transcript: pl.DataFrame) -> str:
-    """What a table of stances hangs on: the parser, and the replies themselves."""
-    return f"{STANCE_VERSION} {_replies(transcript, Form.UTTERANCE)}"
-
-
-def survey_version(
-    transcript: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]]
+def _version(
+    rows: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]] | None = None
 ) -> str:
-    """What a table of answers hangs on: parser, replies, and instruments."""
-    asked = digest({stamp: dict(one) for stamp, one in instruments.items()})
-    return f"{SURVEY_VERSION} {_replies(transcript, Form.SURVEY)} {asked}"
-
-
-def _replies(transcript: pl.DataFrame, form: Form) -> str:
-    """A hash of the replies of a form, their keys, and what they may state."""
+    """What a table hangs on: the parser, the replies and keys, and the instruments."""
     hashed = hashlib.sha256()
-    for batch in _of_form(transcript, form).iter_slices(SIZE):
+    for batch in rows.iter_slices(SIZE):
         for row in batch.rows():
             hashed.update(repr(row).encode())
-    return hashed.hexdigest()[:16]
+    replies = hashed.hexdigest()[:16]
+    if instruments is None:
+        return f"{STANCE_VERSION} {replies}"
+    asked = digest({stamp: dict(one) for stamp, one in instruments.items()})
+    return f"{SURVEY_VERSION} {replies} {asked}"
 
 
 def _of_form(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
@@ -216,8 +195,8 @@ def _of_form(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
 def _kept(
     path: Path,
     schema: Mapping[str, Any],
-    version: str,
     rows: pl.DataFrame,
+    instruments: Mapping[str, Mapping[str, Any]] | None,
     make: Callable[[], pl.DataFrame],
 ) -> pl.DataFrame:
     """The stored table, if it has these replies, each once, parsed by this parser.
@@ -226,10 +205,9 @@ def _kept(
     """
     with suppress(OffrecordError):
         table = read_table(path) if path.exists() else pl.DataFrame()
-        ours = table.schema == pl.Schema(schema)
         if (
-            ours
-            and (table["version"] == version).all()
+            table.schema == pl.Schema(schema)
+            and (table["version"] == _version(rows, instruments)).all()
             and table.select(ROW_KEY).equals(rows.select(ROW_KEY))
         ):
             return table

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.pairs import channel_view
+from offrecord.measures.pairs import quadrant
 from offrecord.records import Status, factor_names
 from offrecord.transcript.planned import plan_of, with_factors
 from offrecord.transcript.schema import ROW_KEY
@@ -23,28 +23,14 @@ NO_PAIR: Final = "-"
 _SLOT: Final = ("run", "round", "agent")
 
 
-def marks(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs with their `mark`: the first letter of their quadrant.
-
-    Args:
-        pairs: Rows as `stance_pairs` gives them.
-
-    Returns:
-        B (both on the pressed side), N (neither), A (only the spoken channel is:
-        accommodating, of the target), R (only the other is: reversing), M (missing).
-    """
-    public, other = pl.col("public"), pl.col("other")
-    return pairs.with_columns(
-        mark=pl.when(public.is_null() | other.is_null())
-        .then(pl.lit("M"))
-        .when(public & other)
-        .then(pl.lit("B"))
-        .when(public)
-        .then(pl.lit("A"))
-        .when(other)
-        .then(pl.lit("R"))
-        .otherwise(pl.lit("N"))
-    )
+_MARKS: Final = {
+    "both": "B",
+    "neither": "N",
+    "public_only": "A",
+    "other_only": "R",
+    None: "M",
+}
+"""The mark of a pair by the quadrant of its two stances, of which one may be missing."""
 
 
 def browser_index(
@@ -67,7 +53,6 @@ def browser_index(
         `statuses`, `sets` (of statuses, as places) and `slots` (each run's sets).
     """
     rounds, channels = plan_of(facts)
-    pairs = channel_view(pairs)
     agents = rows["agent"].unique(maintain_order=True).sort().to_list()
     runs = rows.unique("run", maintain_order=True)
     levels = with_factors(runs)
@@ -106,11 +91,8 @@ def _marks(
     slots: list[tuple[int, str]],
     others: list[str],
 ) -> list[str]:
-    known = {
-        key: mark
-        for *key_, mark in marks(pairs).select(*_SLOT, "channel", "mark").iter_rows()
-        for key in [tuple(key_)]
-    }
+    marked = pairs.select(*_SLOT, "right_channel", quadrant()).iter_rows()
+    known = {tuple(key): _MARKS[found] for *key, found in marked}
     return [
         "".join(
             known.get((run, *slot, other), NO_PAIR)
@@ -137,7 +119,7 @@ def _statuses(
     ).iter_rows():
         found[tuple(key)].add(status)
     for *key, public, other in pairs.select(
-        *_SLOT, "public_status", "other_status"
+        *_SLOT, "left_status", "right_status"
     ).iter_rows():
         found[tuple(key)] |= {public, other}
     order = [*map(str, Status)]
