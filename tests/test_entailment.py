@@ -18,14 +18,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from offrecord.measures.codes.entailment_judge import judged_entailment
-from offrecord.measures.texts.judged import JUDGED
 
 from offrecord.measures.pairings import PAIR_SCHEMA
 from offrecord.measures.texts.comparison import split_sentences
 from offrecord.measures.texts.entailment import (
     ENTAILMENT,
+    JUDGED,
     entailment_table,
+    judged_entailment,
     unmeasured_entailment,
 )
 from offrecord.measures.texts.nli import (
