@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from offrecord.export.schemas import TABLES, columns
+from offrecord.export.columns import TABLES, columns
 from offrecord.measures.registry import our_measures
 
 DOCS = Path(__file__).parents[1] / "docs"

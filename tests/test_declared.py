@@ -123,19 +123,19 @@ def test_length_is_one_file_and_one_line_and_stands_everywhere(study: Path) -> N
 
 
 def test_the_browser_shows_what_is_declared(held: Path) -> None:
-    from offrecord.report.browser.values import output_values
+    from offrecord.report.browser.values import shown_values
 
     record = open_record(held)
     measure_study(record, ["length"], Options())
     table = stored_measures(record, LENGTH)
     assert table is not None
     runs = table["run"].unique().to_list()
-    values = output_values([(LENGTH, table)], runs)
+    values = shown_values([(LENGTH, table)], runs)
     first = table.row(0, named=True)
     key = tuple(first[name] for name in table.columns[:7])
     assert values[key] == [["words said", str(first["words"])]]
     hidden = replace(LENGTH, quantities=(replace(LENGTH.quantities[0], shown=False),))
-    assert output_values([(hidden, table)], runs)[key] == []
+    assert shown_values([(hidden, table)], runs)[key] == []
 
 
 def test_length_is_a_scorer_too(held: Path, tmp_path: Path) -> None:

@@ -156,9 +156,9 @@ def test_a_model_that_takes_the_hypothesis_for_the_premise_fails_the_probes() ->
 
 def test_the_probes_are_shown(model: NliModel) -> None:
     assert len(model.probes) == 6
-    for probe in model.probes:
-        assert str(probe).startswith(f"right: {probe.expected} (")
-        assert probe.premise in str(probe)
+    for probe, line in zip(NLI_FILE.front["probes"], model.probes, strict=True):
+        assert line.startswith(f"right: {probe['expected']} (")
+        assert probe["premise"] in line
 
 
 @pytest.mark.parametrize(

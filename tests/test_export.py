@@ -19,9 +19,9 @@ from inspect_ai.event import SpanBeginEvent
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 
 from offrecord.cli import main
+from offrecord.export.columns import NOT_MEASURED, columns
 from offrecord.export.files import export_tables, write_csv
 from offrecord.export.logs import export_inspect
-from offrecord.export.schemas import NOT_MEASURED, columns
 from offrecord.export.tables import TABLES, pairs, surveys, turns
 from offrecord.measures.measure import measure_study
 from offrecord.measures.options import Options

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offrecord.measures.codes.judge import AT_ONCE, judge
+from offrecord.measures.codes.judge import judge
 from offrecord.measures.codes.verdicts import (
     JudgePrompt,
     JudgeRequest,
@@ -94,11 +94,15 @@ def test_equal_questions_are_asked_once_and_order_is_kept(
 
 
 def test_no_more_questions_than_allowed_are_under_way(
-    prompt: JudgePrompt, tmp_path: Path, script: Script
+    prompt: JudgePrompt,
+    tmp_path: Path,
+    script: Script,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("offrecord.measures.codes.judge.AT_ONCE", 3)
     requests = [question(prompt, f"{n}.") for n in range(20)]
     judge(requests, MODEL, tmp_path)
-    assert script.most == AT_ONCE
+    assert script.most == 3
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,7 @@ from inspect_ai.model import (
 )
 
 from offrecord.content.reply import spoken_row
-from offrecord.export.metadata import sample_metadata, stamp_of
-from offrecord.export.runs import Attempt, Row
+from offrecord.export.runs import Attempt, Row, sample_metadata, stamp_of
 from offrecord.measures.inspect.scorers import (
     divergence_score,
     gap_score,

@@ -13,8 +13,7 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.export.measured import beside, with_pairs, with_texts
-from offrecord.export.schemas import SIDES, Column, columns
+from offrecord.export.columns import SIDES, Column, beside, columns, with_measures
 from offrecord.measures.declare import Table
 from offrecord.measures.pairs import channel_view, quadrant, with_quadrants
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
@@ -33,21 +32,15 @@ _TURN: Final = ("run", "agent", "round")
 def turns(study: Record) -> pl.DataFrame:
     """Every utterance that came back, with its parse and what was measured of it.
 
-    Args:
-        study: The study.
-
     Returns:
         The columns of `turns`, and one column for each factor, in the record's order.
     """
-    table = with_texts(_stated(study), study, known_tables(study.facts))
-    return _declared(table, study, "turns")
+    texts = [of for of in known_tables(study.facts) if of.row == "text"]
+    return _declared(with_measures(_stated(study), study, texts), study, "turns")
 
 
 def pairs(study: Record) -> pl.DataFrame:
     """Every planned pair of the spoken channel and another one, missing ones included.
-
-    Args:
-        study: The study.
 
     Returns:
         The columns of `pairs`, and one column for each factor, in the order of
@@ -57,15 +50,13 @@ def pairs(study: Record) -> pl.DataFrame:
     flagged = with_quadrants(pairs_of(study)).with_columns(quadrant=quadrant())
     table = beside(channel_view(flagged).drop("repeat"), runs, ["run"])
     measures = known_tables(study.facts)
-    table = with_pairs(_with_sides(table, study, measures), study, measures)
+    others = [of for of in measures if of.row != "text"]
+    table = with_measures(_with_sides(table, study, measures), study, others)
     return _declared(table, study, "pairs")
 
 
 def surveys(study: Record) -> pl.DataFrame:
     """Every item of every survey that came back, one row each.
-
-    Args:
-        study: The study.
 
     Returns:
         The columns of `surveys`, and one column for each factor, in the record's order.
@@ -149,7 +140,7 @@ def _with_sides(
     counted = _stated(study).filter(pl.col("measured"), pl.col("draw") == 0)
     why = {f"{of.prefix}_reason": next(iter(of.exported)) for of in own}
     names = ["stance", *(name for of in own for name in of.exported), *why]
-    sides = with_texts(counted, study, own).select(*_TURN, "channel", *names)
+    sides = with_measures(counted, study, own).select(*_TURN, "channel", *names)
     spoken = sides.filter(channel=study.spoken).drop("channel")
     parts = ((spoken, [*_TURN]), (sides, [*_TURN, "channel"]))
     for side, (part, key) in zip(SIDES, parts, strict=True):

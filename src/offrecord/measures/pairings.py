@@ -8,14 +8,14 @@ pairings are data: `rules/pairings.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict
 
+from offrecord.content.document import Front
 from offrecord.measures.wordlists import word_lists
 from offrecord.records import CELL, Form, OffrecordError
 from offrecord.transcript.planned import outputs
@@ -25,23 +25,19 @@ NO_COUNTERPART: Final = "no_counterpart"
 """The status of a right side where a cell has nothing to draw it from."""
 
 
-class Pairing(BaseModel):
+class Pairing(Front):
     """One entry of `rules/pairings.yaml`, which says what its fields mean."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     about: str
     left: Literal["spoken", "any"]
     right: Literal["spoken", "other", "any"]
     draws: Literal["committed", "all"]
-    same: list[str]
+    same: tuple[str, ...]
     ascending: str | None = None
-    elsewhere: list[str] = []
+    elsewhere: tuple[str, ...] = ()
 
 
-class _Pairings(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Pairings(Front):
     pairings: dict[str, Pairing]
 
 
@@ -163,7 +159,7 @@ def _drawn(
     return _join(pairs, right, [*same, *axes, "other"], "left")
 
 
-def _columns(names: list[str]) -> list[str]:
+def _columns(names: Sequence[str]) -> list[str]:
     return [part for name in names for part in (CELL if name == "cell" else (name,))]
 
 

@@ -44,10 +44,6 @@ def parse(record: Record) -> None:
 def write_parsed(out: Path, imported: Imported) -> Record:
     """Write an import as a study, and parse its replies.
 
-    Args:
-        out: The study's folder.
-        imported: What an importer read.
-
     Raises:
         OffrecordError: If the folder cannot be written.
     """

@@ -115,11 +115,7 @@ def stored_measures(
 
 
 def measured_facts(study: Record) -> dict[str, Any]:
-    """What was measured, by measure: as study.json says, where that still holds.
-
-    Args:
-        study: The study.
-    """
+    """What was measured, by measure: as study.json says, where that still holds."""
     stated = dict(study.facts.get("measured", {}))
     for name, taken in study.facts.get("taken", {}).items():
         texts = {one["texts"] for one in taken["tables"].values()}

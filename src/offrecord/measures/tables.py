@@ -142,12 +142,7 @@ def _beside(
 
 
 def measure_stances(study: Path, transcript: pl.DataFrame) -> pl.DataFrame:
-    """The stances of a study: the stored ones, or parsed now and stored.
-
-    Args:
-        study: The study's folder.
-        transcript: Its rows.
-    """
+    """The stances of a study: the stored ones, or parsed now and stored."""
     rows, path = _of_form(transcript, Form.UTTERANCE), study / STANCES_FILE
     return _kept(path, STANCE_SCHEMA, rows, None, lambda: stance_table(transcript))
 
@@ -156,11 +151,6 @@ def measure_surveys(
     study: Path, transcript: pl.DataFrame, facts: Mapping[str, Any]
 ) -> pl.DataFrame:
     """The survey answers of a study: the stored ones, or parsed now and stored.
-
-    Args:
-        study: The study's folder.
-        transcript: Its rows.
-        facts: The content of its study.json.
 
     Raises:
         OffrecordError: If study.json does not hold an instrument.

@@ -18,7 +18,8 @@ import numpy as np
 from offrecord.content import Document, read_document
 from offrecord.content.library import find
 from offrecord.records import OffrecordError, Stamp, digest
-from offrecord.scenarios.model import Item, Scenario
+from offrecord.scenarios.front import Item
+from offrecord.scenarios.model import Scenario
 
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "label_order": ("stated", "reversed"),

@@ -18,7 +18,8 @@ from offrecord.content.library import SHELVES, find
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.history import HistoryPolicy, Spoken
 from offrecord.records import Form, OffrecordError
-from offrecord.scenarios.model import Agent, Condition, Item, Scenario
+from offrecord.scenarios.front import Item
+from offrecord.scenarios.model import Agent, Condition, Scenario
 
 Message = tuple[str, str]
 """Who speaks to the model (`system`, `user` or `assistant`), and what."""

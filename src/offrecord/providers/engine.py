@@ -16,7 +16,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -44,8 +44,7 @@ class EngineSettings:
     threads: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(NamedTuple):
     """What the engine made of one request."""
 
     text: str
@@ -167,48 +166,28 @@ class Engine:
 
 
 def _completion(chunks: Sequence[Mapping[str, Any]], slot: int) -> Completion:
-    text: list[str] = []
-    reasoning: list[str] = []
-    finish = ""
+    text, reasoning, finish = "", "", ""
     last: Mapping[str, Any] = {}
     for chunk in chunks:
         if error := chunk.get("error"):
-            return _refusal(error, slot)
+            if error.get("type") != "exceed_context_size_error":
+                refused = f"llama.cpp refused a request: {error.get('message')}"
+                raise RuntimeError(refused)
+            counts = (slot, error["n_prompt_tokens"], 0, 0)
+            return Completion("", "", "context", *counts, {"error": dict(error)})
         for choice in chunk["choices"]:
             delta = choice["delta"]
-            text.append(delta.get("content") or "")
-            reasoning.append(delta.get("reasoning_content") or "")
+            text += delta.get("content") or ""
+            reasoning += delta.get("reasoning_content") or ""
             finish = choice["finish_reason"] or finish
         if "usage" in chunk:
             last = chunk
     if not last:
         raise RuntimeError("llama.cpp ended a reply without its usage")
     usage = last["usage"]
-    return Completion(
-        text="".join(text),
-        reasoning="".join(reasoning),
-        finish=finish,
-        slot=slot,
-        prompt_tokens=usage["prompt_tokens"],
-        cached_tokens=usage["prompt_tokens_details"]["cached_tokens"],
-        output_tokens=usage["completion_tokens"],
-        raw=last,
-    )
-
-
-def _refusal(error: Mapping[str, Any], slot: int) -> Completion:
-    if error.get("type") != "exceed_context_size_error":
-        raise RuntimeError(f"llama.cpp refused a request: {error.get('message')}")
-    return Completion(
-        text="",
-        reasoning="",
-        finish="context",
-        slot=slot,
-        prompt_tokens=error["n_prompt_tokens"],
-        cached_tokens=0,
-        output_tokens=0,
-        raw={"error": dict(error)},
-    )
+    cached = usage["prompt_tokens_details"]["cached_tokens"]
+    counts = (slot, usage["prompt_tokens"], cached, usage["completion_tokens"])
+    return Completion(text, reasoning, finish, *counts, last)
 
 
 _engines: dict[EngineSettings, Engine] = {}

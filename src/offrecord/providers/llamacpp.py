@@ -9,9 +9,7 @@ from typing import Any, Literal
 
 import anyio.to_thread
 from inspect_ai.model import (
-    ChatCompletionChoice,
     ChatMessage,
-    ChatMessageAssistant,
     Content,
     ContentReasoning,
     ContentText,
@@ -218,39 +216,29 @@ class LlamaCppAPI(ModelAPI):
         content: list[Content] = [ContentText(text=completion.text)]
         if completion.reasoning:
             content.insert(0, ContentReasoning(reasoning=completion.reasoning))
-        name = self.settings.name
-        message = ChatMessageAssistant(
-            content=content if completion.reasoning else completion.text,
-            model=name,
-            source="generate",
+        output = ModelOutput.from_content(
+            self.settings.name,
+            content if completion.reasoning else completion.text,
+            _STOP_REASONS.get(completion.finish, "unknown"),
         )
         cached = completion.cached_tokens
-        output = ModelOutput(
-            model=name,
-            choices=[
-                ChatCompletionChoice(
-                    message=message,
-                    stop_reason=_STOP_REASONS.get(completion.finish, "unknown"),
-                )
-            ],
-            usage=ModelUsage(
-                input_tokens=completion.prompt_tokens - cached,
-                input_tokens_cache_read=cached,
-                output_tokens=completion.output_tokens,
-                total_tokens=completion.prompt_tokens + completion.output_tokens,
-            ),
-            metadata={
-                "provider": "llamacpp",
-                "weights_sha256": self.sha256,
-                "slot": completion.slot,
-                "constrained": constrained,
-                "settings": {
-                    name: value
-                    for name, value in request.items()
-                    if name not in {"messages", "grammar", "response_format"}
-                },
-            },
+        output.usage = ModelUsage(
+            input_tokens=completion.prompt_tokens - cached,
+            input_tokens_cache_read=cached,
+            output_tokens=completion.output_tokens,
+            total_tokens=completion.prompt_tokens + completion.output_tokens,
         )
+        output.metadata = {
+            "provider": "llamacpp",
+            "weights_sha256": self.sha256,
+            "slot": completion.slot,
+            "constrained": constrained,
+            "settings": {
+                name: value
+                for name, value in request.items()
+                if name not in {"messages", "grammar", "response_format"}
+            },
+        }
         if "error" in completion.raw:
             output.error = completion.raw["error"]["message"]
         return output

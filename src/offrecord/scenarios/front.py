@@ -129,20 +129,21 @@ class ConditionFront(Front):
     dose: StrictInt = Field(default=STANDARD_DOSE, ge=1, le=3)
 
 
-class ItemFront(Front):
+class Item(Front):
     """One survey statement."""
 
     id: ItemId
     category: Line
     text: Line
     reverse: StrictBool = False
+    """Whether agreement means less of what its category measures."""
 
 
 class SurveyFront(Front):
     """`survey.yaml`: a scenario's own items, after those of its instrument."""
 
     instrument: Line
-    items: tuple[ItemFront, ...] = ()
+    items: tuple[Item, ...] = ()
 
 
 class InstrumentFront(Front):
@@ -152,7 +153,7 @@ class InstrumentFront(Front):
     high: ScalePoint
     anchors: dict[ScalePoint, Line]
     categories: dict[str, Line] = Field(min_length=1)
-    items: tuple[ItemFront, ...] = ()
+    items: tuple[Item, ...] = ()
 
     @field_validator("high")
     @classmethod

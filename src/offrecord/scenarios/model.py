@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from offrecord.records import ENGLISH, Kind, Role, Timing
+from offrecord.scenarios.front import Item
 from offrecord.scenarios.lines import Lines
 
 EVERYONE = "everyone"
@@ -54,17 +55,6 @@ class Condition:
     def is_standard(self) -> bool:
         """Whether it is asked where a design names no conditions."""
         return self.kind is not Kind.EVIDENCE and self.dose is None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One survey statement."""
-
-    id: str
-    text: str
-    category: str
-    reverse: bool = False
-    """Whether agreement means less of what its category measures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,13 +20,13 @@ from offrecord.scenarios.folder import AGENTS, SCENARIO, SURVEY, Files, read_fil
 from offrecord.scenarios.front import (
     AgentFront,
     InstrumentFront,
-    ItemFront,
+    Item,
     Line,
     ScenarioFront,
     SurveyFront,
 )
 from offrecord.scenarios.lines import read_lines
-from offrecord.scenarios.model import Agent, Instrument, Item, Scenario
+from offrecord.scenarios.model import Agent, Instrument, Scenario
 
 _LABELS = TypeAdapter(tuple[Line, Line])
 
@@ -181,7 +181,7 @@ def _scaled(
 
 
 def _items(
-    listed: Iterable[tuple[Document, tuple[ItemFront, ...]]],
+    listed: Iterable[tuple[Document, tuple[Item, ...]]],
     categories: Collection[str] | None,
     files: Files,
 ) -> tuple[Item, ...]:
@@ -196,7 +196,7 @@ def _items(
                 files.fault(document.path, f"{where}.category': {message}")
             if item.id.casefold() in items:
                 files.fault(document.path, f"{where}.id': '{item.id}' stands twice")
-            items[item.id.casefold()] = Item(**item.model_dump())
+            items[item.id.casefold()] = item
     return tuple(items.values())
 
 

@@ -203,27 +203,24 @@ def _decided(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     given = Counter(one["code"] for one in verdicts if one["code"] is not None)
     code = next((c for c, n in given.items() if 2 * n > len(verdicts)), None)
     agreeing = [one["facets"] for one in verdicts if code and one["code"] == code]
-    row = {
+    status, reason = str(Status.OK), None
+    if not given:
+        status, reason = verdicts[0]["status"], verdicts[0]["reason"]
+    elif code is None:
+        votes = ", ".join(f"{vote} {count}" for vote, count in sorted(given.items()))
+        status = str(Status.UNCLEAR)
+        reason = f"no majority of {len(verdicts)}: {votes}"
+    return {
         "code": code,
         "facets": _shared(agreeing) if code else None,
-        "status": str(Status.OK),
-        "reason": None,
+        "status": status,
+        "reason": reason,
         "votes": [one["code"] for one in verdicts],
         "judges": [one["judge"] for one in verdicts],
         "demoted": sum(bool(one["demotions"]) for one in verdicts),
         "fabricated": sum(len(one["fabricated"] or ()) for one in verdicts),
         "version": verdicts[0]["version"],
     }
-    if given and code is None:
-        votes = ", ".join(f"{vote} {count}" for vote, count in sorted(given.items()))
-        return {
-            **row,
-            "status": str(Status.UNCLEAR),
-            "reason": f"no majority of {len(verdicts)}: {votes}",
-        }
-    if not given:
-        return {**row, "status": verdicts[0]["status"], "reason": verdicts[0]["reason"]}
-    return row
 
 
 def _shared(facets: Sequence[Iterable[str]]) -> list[str]:

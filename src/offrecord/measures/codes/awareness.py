@@ -79,9 +79,7 @@ def read_awareness(text: str) -> list[dict[str, Any]]:
     plain = Plain.of(text)
     found = []
     for sign in SIGNS:
-        for match in lexicon_phrases("awareness", sign).find(
-            plain.copy, 0, len(plain.copy)
-        ):
+        for match in lexicon_phrases("awareness", sign).find_all(plain.copy):
             start, end = plain.place(*match.span())
             words = plain.text[start:end]
             found.append({"sign": sign, "start": start, "end": end, "words": words})
@@ -103,20 +101,11 @@ def awareness_table(transcript: pl.DataFrame) -> pl.DataFrame:
 def _flagged(texts: pl.DataFrame) -> pl.DataFrame:
     read = cache(read_awareness)
     spans = [None if text is None else read(text) for text in texts["coded"]]
-    return texts.with_columns(
-        *(
-            pl.Series(
-                sign,
-                [
-                    None if s is None else any(x["sign"] == sign for x in s)
-                    for s in spans
-                ],
-                pl.Boolean,
-            )
-            for sign in SIGNS
-        ),
-        lists_of("spans", spans, _SPAN),
-        pl.lit(AWARENESS_VERSION).alias("version"),
+    coded = texts.with_columns(lists_of("spans", spans, _SPAN))
+    signs = pl.col("spans").list.eval(pl.element().struct.field("sign"))
+    return coded.with_columns(
+        *(signs.list.contains(sign).alias(sign) for sign in SIGNS),
+        version=pl.lit(AWARENESS_VERSION),
     ).select(list(AWARENESS.schema))
 
 

@@ -27,8 +27,6 @@ _SENTENCE: Final = re.compile(r"[^.!?;\n]+(?:[.!?;](?!\s)[^.!?;\n]*)*")
 _TOKEN: Final = re.compile(r"\w+")
 _STEM: Final = 3  # letters by which stems are kept
 _PLACE: Final = re.compile(r"\{(\w+)\}")
-
-
 _WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
 
 
@@ -66,7 +64,7 @@ class Plain:
     @property
     def words(self) -> int:
         """Number of words: letters or digits, with what joins them."""
-        return sum(1 for _ in _WORD.finditer(self.copy))
+        return len(_WORD.findall(self.copy))
 
 
 @cache

@@ -209,12 +209,7 @@ def shown_order(row: Mapping[str, Any], seed: int) -> list[str]:
 
 
 def statement(scenario: str, label: str) -> str:
-    """The statement of a label; for scenarios that have none, one made of the label.
-
-    Args:
-        scenario: Its id.
-        label: One of its labels.
-    """
+    """The statement of a label; for scenarios that have none, one made of the label."""
     stated = _SCENARIOS.get(scenario, {}).get(label)
     return stated or _TEMPLATE.replace("{label}", label)
 

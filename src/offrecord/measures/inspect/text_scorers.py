@@ -78,13 +78,7 @@ def _given(name: str, value: object) -> Any:  # noqa: ANN401
 def debate_values(
     measure: Measure, state: TaskState, options: Options
 ) -> dict[str, float]:
-    """What a measure says of one debate: each score's name to its value.
-
-    Args:
-        measure: The measure.
-        state: The debate's, as it was stored.
-        options: What it is taken with.
-    """
+    """What a measure says of one debate: each score's name to its value."""
     record = state.store.get(STORE_KEY)
     if not isinstance(record, Mapping):
         return {}

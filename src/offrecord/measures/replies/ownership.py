@@ -6,63 +6,50 @@ import re
 from typing import Final
 
 from offrecord.content.labels import NEGATIONS, Found, LabelSet, past_separators
-from offrecord.measures.wordlists import any_of, compile_any, word_lists
+from offrecord.measures.wordlists import any_of, word_lists
 
 _WORDS: Final = word_lists("stance").front
-_ANY: Final = any_of([*_WORDS["plain"], *_WORDS["final"], *_WORDS["channels"]])
-_MODIFIERS: Final = rf"(?:(?:{_ANY})\s+)*$"
-_FINAL: Final = re.compile(
-    rf"(?:{any_of(_WORDS['final'])})\s+(?:(?:{any_of(_WORDS['plain'])})\s+)*$",
-    re.IGNORECASE,
+
+
+def _any(*lists: str) -> str:
+    """A pattern for any of the words of some lists."""
+    return f"(?:{any_of(word for name in lists for word in _WORDS[name])})"
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_MODIFIERS: Final = rf"(?:{_any('plain', 'final', 'channels')}\s+)*$"
+_FINAL: Final = _compile(rf"{_any('final')}\s+(?:{_any('plain')}\s+)*$")
+_POSSESSIVE: Final = _compile(rf"\b([\w.]+(?:'s|s'))\s+{_MODIFIERS}")
+_OTHERS: Final = _compile(rf"{_any('others', 'earlier')}\s+{_MODIFIERS}")
+_DENIED: Final = _compile(rf"{_any('denials')}\s+(?:[\w']+\s+){{0,2}}$")
+_LISTED: Final = _compile(r"(?:\b(?:or|nor|versus|vs\.?|either)|[/|])\s*$")
+_REPORT: Final = _compile(_any("reports"))
+_SELF: Final = _compile(rf"{_any('selves')}\s+(?:[\w']+\s+)?$|{_any('owned')}\s+$")
+_CONCESSION: Final = _compile(_any("concessions"))
+_IDLE: Final = _compile(rf"{_any('idle')}(?=\s*(?:[,;:—)]|\Z))|{_any('idle_always')}")
+_ELSEWHERE: Final = _compile(_any("elsewhere"))
+_PREDICTED: Final = _compile(rf"{_any('predictions')}\s+(?:[\w']+\s+){{0,4}}\W*$")
+_ELSEWHERE_AFTER: Final = _compile(_any("elsewhere_after"))
+_REJECTED: Final = _compile(
+    rf"(?:(?:but|though|yet|just|only|and|so)\s+)?{_any('rejections')}"
 )
-_POSSESSIVE: Final = re.compile(rf"\b([\w.]+(?:'s|s'))\s+{_MODIFIERS}", re.IGNORECASE)
-_OTHERS: Final = re.compile(
-    rf"(?:{any_of([*_WORDS['others'], *_WORDS['earlier']])})\s+{_MODIFIERS}",
-    re.IGNORECASE,
+_DENIAL: Final = _compile(
+    rf"\s*[\"'(\[]*{_any('bare_denials')}[\"')\]]*\s*"
+    r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)"
 )
-_DENIED: Final = re.compile(
-    rf"(?:{any_of(_WORDS['denials'])})\s+(?:[\w']+\s+){{0,2}}$", re.IGNORECASE
+_CONTRAST: Final = _compile(_any("contrasts"))
+_REFUSING: Final = _compile(
+    rf"{_any('declining')}|.*\b(?:{'|'.join(sorted(NEGATIONS))})\b"
 )
-_LISTED: Final = re.compile(
-    r"(?:\b(?:or|nor|versus|vs\.?|either)|[/|])\s*$", re.IGNORECASE
-)
-_REPORT: Final = compile_any(_WORDS["reports"])
-_SELF: Final = re.compile(
-    rf"(?:{any_of(_WORDS['selves'])})\s+(?:[\w']+\s+)?$"
-    rf"|(?:{any_of(_WORDS['owned'])})\s+$",
-    re.IGNORECASE,
-)
-_CONCESSION: Final = compile_any(_WORDS["concessions"])
-_IDLE: Final = re.compile(
-    rf"(?:{any_of(_WORDS['idle'])})(?=\s*(?:[,;:—)]|\Z))|{any_of(_WORDS['idle_always'])}",
-    re.IGNORECASE,
-)
-_ELSEWHERE: Final = compile_any(_WORDS["elsewhere"])
-_PREDICTED: Final = re.compile(
-    rf"(?:{any_of(_WORDS['predictions'])})\s+(?:[\w']+\s+){{0,4}}\W*$", re.IGNORECASE
-)
-_ELSEWHERE_AFTER: Final = compile_any(_WORDS["elsewhere_after"])
-_REJECTED: Final = re.compile(
-    rf"(?:(?:but|though|yet|just|only|and|so)\s+)?(?:{any_of(_WORDS['rejections'])})",
-    re.IGNORECASE,
-)
-_DENIAL: Final = re.compile(
-    rf"\s*[\"'(\[]*(?:{any_of(_WORDS['bare_denials'])})[\"')\]]*\s*"
-    r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)",
-    re.IGNORECASE,
-)
-_CONTRAST: Final = compile_any(_WORDS["contrasts"])
-_REFUSING: Final = re.compile(
-    rf"(?:{any_of(_WORDS['declining'])})|.*\b(?:{'|'.join(sorted(NEGATIONS))})\b",
-    re.IGNORECASE,
+_CONDITION: Final = _compile(_any("conditions"))
+_REPORTED_AFTER: Final = _compile(
+    rf"[\"']*,[\"']*\s*(?!as\b|i\b|we\b)(?:[\w'.]+\s+){{1,3}}?{_any('reports')}"
 )
 _SENTENCE_END: Final = re.compile(r"[.!?;]+(?=[\s\"')\]]|\Z)|\n|\Z")
 _DASH: Final = re.compile(r"\s[-–—]+\s|—")
-_CONDITION: Final = compile_any(_WORDS["conditions"])
-_REPORTED_AFTER: Final = re.compile(
-    rf"[\"']*,[\"']*\s*(?!as\b|i\b|we\b)(?:[\w'.]+\s+){{1,3}}?(?:{any_of(_WORDS['reports'])})",
-    re.IGNORECASE,
-)
 _BOUNDARY: Final = re.compile(r"[.!?;][\s\"')\]]|\n")
 
 

@@ -125,7 +125,10 @@ def parse_stance(text: str, labels: Sequence[str]) -> Stance:
 def _statements(copy: str, known: LabelSet) -> list[_Statement]:
     """The speaker's own statements in order, of the strongest kinds there are."""
     head = _head(copy, known)
-    cued = [*_cued(copy, known), *_voted(copy, known), *_corrected(copy, known)]
+    behind = {"vote": _VERB, "correction": _CORRECTION}
+    cued = [*_cued(copy, known)]
+    for rule, words in behind.items():
+        cued += _behind(words, rule, copy, known)
     if cued:
         plain = head is not None and head.found.capitals and head.rule == "head"
         stated = [head, *cued] if head and plain else cued
@@ -166,25 +169,17 @@ def _cued(copy: str, known: LabelSet) -> Iterator[_Statement]:
         yield _Statement(found, "cue", final)
 
 
-def _voted(copy: str, known: LabelSet) -> Iterator[_Statement]:
-    for verb in _VERB.finditer(copy.lower()):
-        found = known.at(copy, verb.end())
+def _behind(
+    words: re.Pattern[str], rule: str, copy: str, known: LabelSet
+) -> Iterator[_Statement]:
+    """Labels in capitals right behind words: a vote, or what takes back another."""
+    for match in words.finditer(copy.lower()):
+        found = known.at(copy, match.end())
         if found is None or not (found.capitals and found.heads):
             continue
-        before = sentence_before(copy, verb.start())
+        before = sentence_before(copy, match.start())
         if _stands(copy, found, known) and is_own(before, cue=False):
-            yield _Statement(found, "vote")
-
-
-def _corrected(copy: str, known: LabelSet) -> Iterator[_Statement]:
-    """Labels in capitals right behind words that take back what was stated."""
-    for words in _CORRECTION.finditer(copy.lower()):
-        found = known.at(copy, words.end())
-        if found is None or not (found.capitals and found.heads):
-            continue
-        before = sentence_before(copy, words.start())
-        if _stands(copy, found, known) and is_own(before, cue=False):
-            yield _Statement(found, "correction", final=True)
+            yield _Statement(found, rule, final=rule == "correction")
 
 
 def _lines(copy: str, known: LabelSet) -> Iterator[_Statement]:

@@ -81,12 +81,7 @@ def count_markers(text: str) -> dict[str, Any]:
     plain = Plain.of(text)
     words = plain.words
     counts = {
-        name: sum(
-            1
-            for _ in lexicon_phrases("markers", name).find(
-                plain.copy, 0, len(plain.copy)
-            )
-        )
+        name: len([*_phrases(name).find_all(plain.copy)])
         for name in (*_COUNTED, *_PERSONS)
     }
     persons = sum(counts[name] for name in _PERSONS)
@@ -96,7 +91,7 @@ def count_markers(text: str) -> dict[str, Any]:
     )
     return {
         "words": words,
-        "sentences": sum(1 for _ in plain.sentences()),
+        "sentences": len([*plain.sentences()]),
         "concession_opening": bool(opening),
         **counts,
         **{f"{name}_per_100": 100 * count / words for name, count in counts.items()},

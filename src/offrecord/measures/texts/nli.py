@@ -42,25 +42,6 @@ class Read(NamedTuple):
     """Shape (pairs,): how many a pair has, special ones included, before any cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """How one probe pair came out."""
-
-    premise: str
-    hypothesis: str
-    expected: str
-    found: str
-    probability: float
-    """Of the class that was found."""
-
-    def __str__(self) -> str:
-        mark = "right" if self.found == self.expected else "WRONG"
-        return (
-            f"{mark}: {self.found} ({self.probability:.2f}), expected {self.expected}: "
-            f"{self.premise!r} -> {self.hypothesis!r}"
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NliModel:
     """A loaded model whose label names are known and whose probes came out right."""
@@ -73,7 +54,8 @@ class NliModel:
     """Where in the model's output each of `CLASSES` stands."""
     window: int
     """Tokens of premise and hypothesis together."""
-    probes: tuple[Probed, ...]
+    probes: tuple[str, ...]
+    """How each probe pair came out, a line each."""
     _network: Network
     through: Executor = in_process
     """Who gives the network its batches."""
@@ -183,21 +165,20 @@ def _proved(model: NliModel) -> NliModel:
     """The model with its probes, all of them right."""
     probes = NLI_FILE.front["probes"]
     read = model.read([(probe["premise"], probe["hypothesis"]) for probe in probes])
-    probed = tuple(
-        Probed(
-            probe["premise"],
-            probe["hypothesis"],
-            probe["expected"],
-            CLASSES[int(row.argmax())],
-            float(row.max()),
+    lines, wrong = [], []
+    for probe, row in zip(probes, read.probabilities, strict=True):
+        found, expected = CLASSES[int(row.argmax())], probe["expected"]
+        line = (
+            f"{'right' if found == expected else 'WRONG'}: {found} ({row.max():.2f}), "
+            f"expected {expected}: {probe['premise']!r} -> {probe['hypothesis']!r}"
         )
-        for probe, row in zip(probes, read.probabilities, strict=True)
-    )
-    wrong = [probe for probe in probed if probe.found != probe.expected]
+        lines.append(line)
+        if found != expected:
+            wrong.append(line)
     if wrong:
         raise OffrecordError(
-            f"{model.name}: {len(wrong)} of {len(probed)} probe pairs come out wrong, "
+            f"{model.name}: {len(wrong)} of {len(lines)} probe pairs come out wrong, "
             f"first {wrong[0]}; its label names or its weights cannot be trusted: "
             "choose another --nli"
         )
-    return replace(model, probes=probed)
+    return replace(model, probes=tuple(lines))

@@ -30,7 +30,7 @@ _MARKS: Final = {
     "other_only": "R",
     None: "M",
 }
-"""The mark of a pair by the quadrant of its two stances, of which one may be missing."""
+"""The mark of a pair by the quadrant of its two stances; M if one is missing."""
 
 
 def browser_index(

@@ -12,7 +12,7 @@ import polars as pl
 from offrecord.content.reply import said_and_thought
 from offrecord.measures.texts.preparation import Variant, prepare
 from offrecord.records import Form
-from offrecord.report.browser.values import Tables, output_values, pair_values
+from offrecord.report.browser.values import Tables, Values, shown_values
 from offrecord.transcript.planned import plan_of
 from offrecord.transcript.schema import ROW_KEY
 
@@ -42,7 +42,7 @@ def run_records(
         measures: Further tables of measures.
     """
     runs = rows["run"].unique(maintain_order=True).to_list()
-    of_output, of_pair = output_values(measures, runs), pair_values(measures, runs)
+    measured = shown_values(measures, runs)
     tried: dict[str, list[Record]] = defaultdict(list)
     for run, number, ended, outputs in attempts.iter_rows():
         tried[run].append({"attempt": number, "ended": ended, "outputs": outputs})
@@ -51,7 +51,7 @@ def run_records(
         outputs = list(members)
         shown = outputs[0]["attempt"]
         turns = [
-            _turn(list(group), of_output, of_pair)
+            _turn(list(group), measured)
             for _, group in groupby(
                 outputs, key=lambda row: (row["turn"], row["agent"])
             )
@@ -102,19 +102,15 @@ def _in_order(rows: pl.DataFrame, channels: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def _turn(
-    outputs: list[Record],
-    of_output: Mapping[tuple[Any, ...], list[list[str]]],
-    of_pair: Mapping[tuple[Any, ...], list[list[str]]],
-) -> Record:
+def _turn(outputs: list[Record], measured: Mapping[tuple[Any, ...], Values]) -> Record:
     first = outputs[0]
     key = tuple(first[name] for name in ("run", "attempt", "turn", "agent"))
     channels = dict.fromkeys(row["channel"] for row in outputs)
-    pairs = {c: of_pair[(*key, c)] for c in channels if (*key, c) in of_pair}
+    pairs = {c: measured[(*key, c)] for c in channels if (*key, c) in measured}
     return _filled(
         **{name: first[name] for name in _TURN},
         outputs=[
-            _output(row, of_output.get(tuple(row[name] for name in ROW_KEY)))
+            _output(row, measured.get(tuple(row[name] for name in ROW_KEY)))
             for row in outputs
         ],
         pairs=pairs,
@@ -128,7 +124,7 @@ def _thought(row: Record) -> str | None:
     return said_and_thought(row["text"], labels or ()).reasoning
 
 
-def _output(row: Record, values: list[list[str]] | None) -> Record:
+def _output(row: Record, values: Values | None) -> Record:
     output = _filled(
         **{name: row[name] for name in _KEPT},
         came_back=row["status"],

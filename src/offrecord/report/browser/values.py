@@ -25,47 +25,29 @@ Tables = Sequence[tuple[Table, pl.DataFrame]]
 _PAIRED: Final = ("run", "attempt", "turn", "agent")
 
 
-def output_values(tables: Tables, runs: list[str]) -> dict[tuple[Any, ...], Values]:
-    """What was measured of each output.
+def shown_values(tables: Tables, runs: list[str]) -> dict[tuple[Any, ...], Values]:
+    """What was measured of each output, and of each pair of channels, draw 0 of both.
 
     Args:
         tables: The measure tables there are.
         runs: Which runs count.
 
     Returns:
-        The row's key (`ROW_KEY`) to its values.
+        The values by an output's key (`ROW_KEY`), or by a pair's: run, attempt, turn,
+        agent and the other channel.
     """
     found: dict[tuple[Any, ...], Values] = defaultdict(list)
     for table, rows in tables:
         if table.row == "text":
-            of = rows.filter(pl.col("run").is_in(runs))
-            for row in of.iter_rows(named=True):
-                found[tuple(row[name] for name in ROW_KEY)] += _shown(row, table)
-    return found
-
-
-def pair_values(tables: Tables, runs: list[str]) -> dict[tuple[Any, ...], Values]:
-    """What was measured of each pair of channels, committed draws alone.
-
-    Args:
-        tables: The measure tables there are.
-        runs: Which runs count.
-
-    Returns:
-        Run, attempt, turn, agent and the other channel to the values.
-    """
-    found: dict[tuple[Any, ...], Values] = defaultdict(list)
-    for table, rows in tables:
-        if table.row == "pair":
-            of = rows.filter(
-                pl.col("left_run").is_in(runs),
-                pairing=DEFAULT_PAIRING,
-                left_draw=0,
-                right_draw=0,
-            )
-            for row in of.iter_rows(named=True):
-                left = (row[f"left_{name}"] for name in _PAIRED)
-                found[*left, row["right_channel"]] += _shown(row, table)
+            key, own = [*ROW_KEY], rows.filter(pl.col("run").is_in(runs))
+        elif table.row == "pair":
+            key = [*(f"left_{name}" for name in _PAIRED), "right_channel"]
+            committed = rows.filter(pairing=DEFAULT_PAIRING, left_draw=0, right_draw=0)
+            own = committed.filter(pl.col("left_run").is_in(runs))
+        else:
+            continue
+        for row in own.iter_rows(named=True):
+            found[tuple(row[name] for name in key)] += _shown(row, table)
     return found
 
 
