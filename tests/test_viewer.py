@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.viewer import TaskSamplesView
 
 from offrecord.export.logs import export_inspect
-from offrecord.measures.inspect.viewer import LABELS, viewer_config
+from offrecord.measures.inspect.viewer import viewer_config
+from offrecord.records import Ended
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import open_record
 from offrecord.transcript.store import write_study_json, write_transcript
@@ -109,7 +111,7 @@ def test_view_shows_the_columns_of_debates(
     with view(logs) as address:
         page.goto(f"{address}/#/logs/{name}")
         page.get_by_text(f"{len(samples)} Samples").wait_for()
-        for label in LABELS.values():
+        for label in (_view().score_labels or {}).values():
             # Heads show in capitals and are cut to their columns, as CSS does it.
             assert page.get_by_text(label, exact=True).first.is_visible(), label
         model = page.get_by_text(samples[0].metadata.get("model", "simulated/messy"))
@@ -118,6 +120,12 @@ def test_view_shows_the_columns_of_debates(
         if os.environ.get("OFFRECORD_SHOTS"):
             _keep(page, f"inspect-view-{source}.png")
     page.close()
+
+
+def _view() -> TaskSamplesView:
+    view_ = viewer_config().task_samples_view
+    assert isinstance(view_, TaskSamplesView)
+    return view_
 
 
 def _keep(page: Page, name: str) -> None:
@@ -141,12 +149,11 @@ def test_every_column_is_a_score_that_the_logs_have(live_logs: Path) -> None:
             value = score.value
             names = value if isinstance(value, dict) else [scorer]
             there |= {f"score__{scorer}__{name}" for name in names}
-    view_ = viewer_config().task_samples_view
-    assert not isinstance(view_, list)
-    assert view_ is not None
+    view_ = _view()
     shown = {column.id for column in view_.columns or () if column.visible}
     assert shown == there
     scales, labels = view_.score_color_scales or {}, view_.score_labels or {}
     scores = {name.rsplit("__", 1)[1] for name in there if "__" in name}
     assert scales.keys() <= scores
     assert labels.keys() == scores
+    assert set(dict(scales["ended"])) == set(Ended)
