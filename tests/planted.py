@@ -42,7 +42,7 @@ def true_rates(population: Population, cell: Cell, role: Role) -> Rates:
         cell: Where they are.
         role: Whose states; a target yields towards the partner's side, a partner away.
     """
-    rule, flip = population.rule(cell, role), population.flip
+    rule, flip = population.rule(cell, role), population.file.flip
     joint = dict.fromkeys(product((True, False), repeat=2), 0.0)
     for state, share in rule.shares.items():
         for public, off_record in joint:

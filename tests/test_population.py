@@ -110,7 +110,7 @@ def stances(
     draw: int = 0,
 ) -> list[list[tuple[int, int]]]:
     """Runs of five turns: 1 where the text heads with the partner's side."""
-    population = replace(population, decorated=0.0)
+    population = changed(population, decorated=0.0)
 
     def on_pressed_side(repeat: int, round_: int, channel: str) -> int:
         asked = stamp(
@@ -180,7 +180,7 @@ def test_split_holds_the_published_counts_of_both_agents() -> None:
 def test_persistence_ties_turns_together_and_leaves_the_share(
     persistence: float,
 ) -> None:
-    population = replace(load_population("paper"), persistence=persistence)
+    population = changed(load_population("paper"), persistence=persistence)
     runs = stances(population, cell(), runs=800)
     public = [[pair[0] for pair in run] for run in runs]
     everything = [value for run in public for value in run]
@@ -213,7 +213,7 @@ def test_null_has_two_equal_channels_that_still_disagree() -> None:
 
 
 def test_flips_change_rates_as_declared() -> None:
-    population = replace(
+    population = changed(
         _plain(accommodating=0.4, reversing=0.1, converting=0.2), flip=0.1
     )
     rates = true_rates(population, cell(), Role.TARGET)
@@ -337,11 +337,11 @@ def test_surveys_follow_the_stance_of_their_channel() -> None:
 
 def test_stances_argue_differently_and_forms_vary() -> None:
     lists = load_words().lists
-    assert not {*lists.own.claims, *lists.own.reasons} & {
-        *lists.other.claims,
-        *lists.other.reasons,
+    assert not {*lists["own"]["claims"], *lists["own"]["reasons"]} & {
+        *lists["other"]["claims"],
+        *lists["other"]["reasons"],
     }
-    population = replace(_plain(accommodating=1.0), decorated=1.0)
+    population = changed(_plain(accommodating=1.0), decorated=1.0)
     texts: dict[str, set[str]] = {"public": set(), "off_record": set()}
     for channel, said in texts.items():
         for r in range(1, 201):
@@ -361,11 +361,11 @@ def test_every_form_of_every_sentence_states_its_stance(
     labels: tuple[str, str],
 ) -> None:
     words = load_words()
-    plain_or_decorated = (words.lists.plain, *words.lists.decorated)
+    plain_or_decorated = (words.lists["plain"], *words.lists["decorated"])
     framed = frame(labels=labels, side=labels[1], pressed_side=labels[0])
-    for yields, argument in ((False, words.lists.own), (True, words.lists.other)):
+    for yields, argument in ((False, words.lists["own"]), (True, words.lists["other"])):
         label = stance_label(framed, yields)
-        for layout, claim in product(plain_or_decorated, argument.claims):
+        for layout, claim in product(plain_or_decorated, argument["claims"]):
             text = words.lay_out(layout, claim, framed, yields)
             assert parse_stance(text, labels).label == label, text
 
@@ -385,6 +385,10 @@ def test_faults_hide_a_stance_but_never_turn_it() -> None:
                 assert parsed is None, name
 
 
+def changed(population: Population, **fields: object) -> Population:
+    return replace(population, file=population.file.model_copy(update=fields))
+
+
 def _plain(**shares: float) -> Population:
     """A population of one rule for the target, plain in form and without faults."""
     paper = load_population("paper")
@@ -398,13 +402,13 @@ def _plain(**shares: float) -> Population:
             **shares,
         }
     )
-    return replace(paper, rules=(rule,), decorated=0.0)
+    return changed(replace(paper, rules=(rule,)), decorated=0.0)
 
 
 def damaged(name: str, form: Form) -> Iterator[tuple[SimulatedAnswer, SimulatedAnswer]]:
     """Replies with and without a fault, the same ones otherwise."""
     sound = _plain(accommodating=0.5)
-    broken = replace(sound, faults={name: 1.0})
+    broken = changed(sound, faults={name: 1.0})
     for r in range(1, 40):
         asked = stamp(cell(), repeat=r, form=form)
         yield (
@@ -449,7 +453,7 @@ def _describes(name: str, sound: SimulatedAnswer, broken: SimulatedAnswer) -> bo
         case "prose":
             return sound.text in text and not text.startswith("{")
         case "refusal":
-            return text in load_words().lists.refusals and ended == "stop"
+            return text in load_words().lists["refusals"] and ended == "stop"
         case "thinking":
             return text.startswith("<think>") and text.endswith(
                 f"</think>\n\n{sound.text}"
@@ -481,7 +485,7 @@ def _describes(name: str, sound: SimulatedAnswer, broken: SimulatedAnswer) -> bo
 
 def test_faults_come_at_their_rates_and_touch_no_stance() -> None:
     messy = load_population("messy")
-    assert set(messy.faults) == set(FAULTS)
+    assert set(messy.file.faults) == set(FAULTS)
     n = 4000
     for form in (Form.UTTERANCE, Form.SURVEY):
         answers = [
@@ -489,7 +493,7 @@ def test_faults_come_at_their_rates_and_touch_no_stance() -> None:
             for r in range(1, n + 1)
         ]
         seen = Counter(answer.fault for answer in answers)
-        for name, rate in messy.faults.items():
+        for name, rate in messy.file.faults.items():
             planted = rate if form in FAULTS[name].forms else 0.0
             assert close(seen[name] / n, planted, n, 0.0), (form, name)
         sound = [a.yields for a in answers if a.fault is None]

@@ -57,7 +57,7 @@ class Damage(NamedTuple):
 
     def thought(self) -> str:
         """A thought that names labels it does not decide for."""
-        sentence = pick(self.rng, self.words.lists.thoughts)
+        sentence = pick(self.rng, self.words.lists["thoughts"])
         return self.words.mention(sentence, self.frame, self.answer.yields)
 
 
@@ -98,7 +98,7 @@ def _missing_item(damage: Damage) -> dict[str, str]:
 
 def _prose(damage: Damage) -> dict[str, str]:
     lists, rng = damage.words.lists, damage.rng
-    preface, closing = pick(rng, lists.prefaces), pick(rng, lists.closings)
+    preface, closing = pick(rng, lists["prefaces"]), pick(rng, lists["closings"])
     return {"text": f"{preface}\n\n{damage.text}\n\n{closing}"}
 
 
@@ -121,7 +121,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "missing_item": Fault(_missing_item, _SURVEY),
     "prose": Fault(_prose, _SURVEY),
     "refusal": Fault(
-        lambda one: {"text": pick(one.rng, one.words.lists.refusals)}, _ANY
+        lambda one: {"text": pick(one.rng, one.words.lists["refusals"])}, _ANY
     ),
     "thinking": Fault(
         lambda one: {"text": f"<think>\n{one.thought()}\n</think>\n\n{one.text}"}, _ANY

@@ -9,7 +9,7 @@ is a pure function of the seed and the stamp, so order and sharding change nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -74,14 +74,21 @@ class _Table(Front):
         )
 
 
-class _File(Front):
+class PopulationFile(Front):
+    """A population's file."""
+
     persistence: float = Field(default=0, ge=0, le=1)
+    """Probability that a turn keeps the state of the agent's turn before."""
     flip: float = Field(default=0, ge=0, le=0.5)
+    """Probability that a reply leaves the stance of its state."""
     decorated: float = Field(default=0, ge=0, le=1)
+    """Share of utterances in another form than `LABEL - sentences`."""
     private: frozenset[str] = frozenset({"off_record", "off_record_reworded"})
+    """Channels answered as off the record; every other one is public."""
     truth: tuple[Rule, ...] = ()
     table: _Table | None = None
     faults: dict[str, float] = Field(default_factory=dict)
+    """Fault to probability per reply of a form that it can happen to."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -108,16 +115,7 @@ class Population:
     """`id@version:hash` of the population's file."""
     rules: tuple[Rule, ...]
     """The first that covers an agent holds; where none does, it stays."""
-    persistence: float
-    """Probability that a turn keeps the state of the agent's turn before."""
-    flip: float
-    """Probability that a reply leaves the stance of its state."""
-    decorated: float
-    """Share of utterances in another form than `LABEL - sentences`."""
-    private: frozenset[str]
-    """Channels answered as off the record; every other one is public."""
-    faults: Mapping[str, float]
-    """Fault to probability per reply of a form that it can happen to."""
+    file: PopulationFile
     words: Words
 
     def rule(self, cell: Cell, role: Role) -> Rule:
@@ -162,14 +160,14 @@ class Population:
             str(stamp.form),
             stamp.draw,
         )
-        flipped, u = rng.random() < self.flip, rng.random()
-        yields = state.yields(stamp.channel in self.private) != flipped
-        name = draw_fault(self.faults, stamp.form, u)
+        flipped, u = rng.random() < self.file.flip, rng.random()
+        yields = state.yields(stamp.channel in self.file.private) != flipped
+        name = draw_fault(self.file.faults, stamp.form, u)
         if stamp.form is Form.SURVEY:
             text = self.words.survey(frame, yields, rng)
         else:
             plain = name is not None and FAULTS[name].head
-            decorated = 0.0 if plain else self.decorated
+            decorated = 0.0 if plain else self.file.decorated
             text = self.words.utterance(frame, yields, decorated, rng)
         answer = SimulatedAnswer(text=text, yields=yields, fault=name)
         if name is None:
@@ -183,7 +181,7 @@ class Population:
         rule = self.rule(stamp.cell, frame.role)
         for turn in range(stamp.round, 0, -1):
             keep, u = _turn_draws(frame.seed, run, stamp.agent, turn)
-            if turn == 1 or keep >= self.persistence:
+            if turn == 1 or keep >= self.file.persistence:
                 return rule.state(u)
         raise OffrecordError(f"rounds are counted from 1, not from {stamp.round}")
 
@@ -213,7 +211,7 @@ def load_population(name: str) -> Population:
 
 def _population(name: str, document: Document, row: str) -> Population:
     document.only_sections()
-    file = document.validate(_File)
+    file = document.validate(PopulationFile)
     rows = file.table.rows if file.table else {}
     if row and row not in rows:
         listed = ", ".join(rows) or "none"
@@ -224,11 +222,7 @@ def _population(name: str, document: Document, row: str) -> Population:
         name=name,
         stamp=document.stamp,
         rules=file.table.rules(row or file.table.default) if file.table else file.truth,
-        persistence=file.persistence,
-        flip=file.flip,
-        decorated=file.decorated,
-        private=file.private,
-        faults=file.faults,
+        file=file,
         words=load_words(),
     )
 

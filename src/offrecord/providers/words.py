@@ -7,60 +7,17 @@ with one stance argue alike and two with different stances do not.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from offrecord.content import data_folder, fill, read_document
-from offrecord.content.document import Front
 from offrecord.records import Frame, digest
 
 _REASON = 2 / 3  # share of utterances with a second sentence
-
-
-class Argument(Front):
-    """Sentences for one side of the table."""
-
-    claims: tuple[str, ...] = Field(min_length=1)
-    reasons: tuple[str, ...] = Field(min_length=1)
-
-
-class BySpeaker(Front):
-    """A place on the scale, from 0 (low end) to 1, by the speaker's own side."""
-
-    own: float = Field(ge=0, le=1)
-    other: float = Field(ge=0, le=1)
-
-
-class ByPartner(Front):
-    """The same by the partner's side, whoever speaks."""
-
-    partner: float = Field(ge=0, le=1)
-    against: float = Field(ge=0, le=1)
-
-
-class SurveyWords(Front):
-    """Places on the scale by item id."""
-
-    unlisted: BySpeaker
-    items: dict[str, BySpeaker | ByPartner]
-
-
-class WordLists(Front):
-    """The content of `words.yaml`."""
-
-    plain: str
-    decorated: tuple[str, ...] = Field(min_length=1)
-    own: Argument
-    other: Argument
-    survey: SurveyWords
-    refusals: tuple[str, ...] = Field(min_length=1)
-    thoughts: tuple[str, ...] = Field(min_length=1)
-    prefaces: tuple[str, ...] = Field(min_length=1)
-    closings: tuple[str, ...] = Field(min_length=1)
 
 
 def pick(rng: np.random.Generator, options: Sequence[str]) -> str:
@@ -79,7 +36,8 @@ def stance_label(frame: Frame, yields: bool) -> str:
 class Words:
     """Everything that simulated agents can say."""
 
-    lists: WordLists
+    lists: Mapping[str, Any]
+    """The content of `words.yaml`, which says what its parts are."""
     stamp: str
     """`id@version:hash` of the word lists."""
 
@@ -95,13 +53,13 @@ class Words:
             rng: Chooses form and sentences.
         """
         lists = self.lists
-        layout = lists.plain
+        layout = lists["plain"]
         if rng.random() < decorated:
-            layout = pick(rng, lists.decorated)
-        argument = lists.other if yields else lists.own
-        text = pick(rng, argument.claims)
+            layout = pick(rng, lists["decorated"])
+        argument = lists["other"] if yields else lists["own"]
+        text = pick(rng, argument["claims"])
         if rng.random() < _REASON:
-            text = f"{text} {pick(rng, argument.reasons)}"
+            text = f"{text} {pick(rng, argument['reasons'])}"
         return self.lay_out(layout, text, frame, yields)
 
     def lay_out(self, layout: str, text: str, frame: Frame, yields: bool) -> str:
@@ -154,15 +112,14 @@ class Words:
             frame: Labels and sides.
             yields: Whether the speaker leaves its own side on this channel.
         """
-        survey = self.lists.survey
-        found = survey.items.get(item)
-        if isinstance(found, ByPartner):
+        survey = self.lists["survey"]
+        place: Mapping[str, float] | None = survey["items"].get(item)
+        if place is None:
+            place, yields = survey["unlisted"], yields != _reversed(item)
+        if "partner" in place:
             with_partner = stance_label(frame, yields) == frame.pressed_side
-            return found.partner if with_partner else found.against
-        if found is None:
-            found = survey.unlisted
-            yields = yields != _reversed(item)
-        return found.other if yields else found.own
+            return place["partner" if with_partner else "against"]
+        return place["other" if yields else "own"]
 
 
 @lru_cache(maxsize=1024)
@@ -172,10 +129,6 @@ def _reversed(item: str) -> bool:
 
 @lru_cache(maxsize=1)
 def load_words() -> Words:
-    """The word lists that ship with the package.
-
-    Raises:
-        OffrecordError: If the file breaks its format.
-    """
+    """The word lists that ship with the package."""
     document = read_document(data_folder("words.yaml"))
-    return Words(lists=document.validate(WordLists), stamp=document.stamp)
+    return Words(lists=document.front, stamp=document.stamp)
