@@ -21,9 +21,9 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
+from offrecord.providers.engine import SlotTable
 from offrecord.providers.grammar import label_grammar
 from offrecord.providers.llamacpp import LlamaCppAPI
-from offrecord.providers.slots import SlotTable
 from offrecord.providers.weights import fetched, known_model
 from offrecord.records import (
     FRAME_KEY,

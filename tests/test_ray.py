@@ -148,8 +148,7 @@ def test_entailment_on_a_cluster_is_that_of_one_machine(
     cluster: Any, tmp_path: Path
 ) -> None:
     pytest.importorskip("transformers")
-    from offrecord.measures.texts.nli import NLI_FILE, load_nli
-    from offrecord.measures.texts.nli_store import read_pairs
+    from offrecord.measures.texts.nli import NLI_FILE, load_nli, read_pairs
     from tests.tiny_nli import make_tiny_nli
 
     make_tiny_nli(tmp_path / "model")

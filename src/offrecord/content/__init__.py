@@ -4,10 +4,11 @@ from offrecord.content.document import (
     Document,
     data_folder,
     every_fault,
+    fill,
+    placeholders,
     read_document,
     unwrap,
 )
-from offrecord.content.template import fill, placeholders
 
 __all__ = [
     "Document",

@@ -34,6 +34,7 @@ _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 # The one field that only sorts content: no prompt reads it, so no stamp changes by it.
 _SORTING = re.compile(r"\A(---[ \t]*\n(?:(?!---).*\n)*?)domain:.*\n")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _ITEM = re.compile(r"[ \t]*(?:[-*]|\d+[.)])[ \t]+\S")
 
 
@@ -124,6 +125,31 @@ def unwrap(text: str) -> str:
         else:
             lines.append(line.rstrip())
     return "\n".join(lines)
+
+
+def placeholders(template: str) -> frozenset[str]:
+    """The names that a template asks for."""
+    return frozenset(_PLACEHOLDER.findall(template))
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Put values into a template, once: braces inside a value stay as they are.
+
+    A paragraph that is nothing but one placeholder disappears where its value is
+    empty, so that what is absent leaves no gap.
+
+    Raises:
+        OffrecordError: If the template asks for a name that is not given.
+    """
+    unknown = sorted(placeholders(template) - values.keys())
+    if unknown:
+        raise OffrecordError(f"template asks for unknown {{{unknown[0]}}}")
+    paragraphs = []
+    for paragraph in template.split("\n\n"):
+        whole = _PLACEHOLDER.fullmatch(paragraph.strip())
+        if whole is None or values[whole.group(1)]:
+            paragraphs.append(_PLACEHOLDER.sub(lambda m: values[m.group(1)], paragraph))
+    return "\n\n".join(paragraphs)
 
 
 def data_folder(name: str) -> Path:

@@ -19,9 +19,8 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from offrecord.measures.texts.nli import NLI_FILE, NliModel
+from offrecord.measures.texts.nli import NLI_FILE, NliModel, read_pairs
 from offrecord.measures.texts.nli_network import Pair
-from offrecord.measures.texts.nli_store import read_pairs
 
 Method = Literal["auto", "whole"]
 """`auto` as the module says; `whole` never looks at sentences unless it must."""

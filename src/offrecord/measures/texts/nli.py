@@ -4,6 +4,7 @@ The order of a model's classes differs from model to model, and nothing in the n
 shows a mix-up. So the order is read from the model's own label names alone, names that
 say nothing are refused, and six fixed pairs must come out right before anything is
 measured. Nothing is cut silently: pairs are counted in tokens before they are read.
+What a model said is kept on disk, so that no pair is read twice.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from offrecord.content import Document, data_folder, read_document
 from offrecord.measures.executor import Executor, in_process
 from offrecord.measures.texts.nli_network import Network, Pair, load_network
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, digest
+from offrecord.transcript.store import make_folder, read_table, write_table
 
 NLI_FILE: Final[Document] = read_document(data_folder("nli.yaml"))
 """Models, probe pairs, abbreviations and label statements."""
@@ -31,6 +35,13 @@ CLASSES: Final = ("entailment", "neutral", "contradiction")
 _STEMS: Final = ("entail", "neutral", "contradict")
 _GENERIC: Final = re.compile(r"(?i)label[ _-]?\d+|\d+")
 _BATCH: Final = 32
+_AT_ONCE: Final = 1024  # pairs between two writes: what an interruption can lose
+
+_SCHEMA: Final = {
+    "pair": pl.String,
+    "tokens": pl.Int64,
+    **dict.fromkeys(CLASSES, pl.Float64),
+}
 
 
 class Read(NamedTuple):
@@ -182,3 +193,40 @@ def _proved(model: NliModel) -> NliModel:
             "choose another --nli"
         )
     return replace(model, probes=tuple(lines))
+
+
+def read_pairs(model: NliModel, pairs: Sequence[Pair], cache: Path) -> Read:
+    """The class probabilities of pairs: stored ones, or read now and stored.
+
+    Args:
+        model: Who reads.
+        pairs: Premise and hypothesis.
+        cache: A folder, made where it is absent; it has one file a model.
+
+    Raises:
+        OffrecordError: If the folder cannot be read or written.
+    """
+    path = cache / f"nli-{digest([model.name, model.hash, model.window])}.parquet"
+    stored = (
+        read_table(path, again="remove it")
+        if path.exists()
+        else pl.DataFrame(schema=_SCHEMA)
+    )
+    keys = [digest(pair, 32) for pair in pairs]
+    known = set(stored["pair"])
+    absent = {k: p for k, p in zip(keys, pairs, strict=True) if k not in known}
+    # by length, so that each batch has like ones
+    waiting = sorted(absent.items(), key=lambda item: sum(map(len, item[1])))
+    blocks = [
+        waiting[start : start + _AT_ONCE] for start in range(0, len(waiting), _AT_ONCE)
+    ]
+    reads = model.reads([[pair for _, pair in some] for some in blocks])
+    for some, read in zip(blocks, reads, strict=True):
+        rows = {"pair": [key for key, _ in some], "tokens": read.tokens}
+        rows |= dict(zip(CLASSES, read.probabilities.T, strict=True))
+        stored = pl.concat([stored, pl.DataFrame(rows, schema=_SCHEMA)])
+        make_folder(path.parent)
+        write_table(path, stored)
+    place = {key: index for index, key in enumerate(stored["pair"])}
+    chosen = stored[np.array([place[key] for key in keys], dtype=np.int64)]
+    return Read(chosen.select(CLASSES).to_numpy(), chosen["tokens"].to_numpy())

@@ -7,8 +7,10 @@ model: names and replies reach the page as data, and the script shows them as te
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
@@ -18,10 +20,12 @@ import polars as pl
 
 from offrecord.content.boundary.shown import STEERING
 from offrecord.report.browser.index import browser_index
-from offrecord.report.browser.packing import in_chunks, packed
 from offrecord.report.browser.records import run_records
 from offrecord.report.browser.selection import MAX_RUNS, carried_runs, shown_rows
 from offrecord.report.browser.values import Tables
+
+CHUNK: Final = 256_000
+"""Characters of JSON after which a chunk is closed: some 30 runs of the usual size."""
 
 _SCRIPTS: Final = (
     "text.js",
@@ -130,3 +134,33 @@ def _scales(facts: Mapping[str, Any]) -> list[list[int]]:
 
 def _asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+def packed(text: str) -> str:
+    """A JSON string with a text's zlib stream, in base64, which holds no `<`.
+
+    So no reply can end the script element that it stands in, or open a comment there.
+
+    Args:
+        text: Anything, JSON for one.
+    """
+    return f'"{base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")}"'
+
+
+def in_chunks(records: Iterable[object], size: int = CHUNK) -> Iterator[list[str]]:
+    """The JSON of records, in lists of about equal length.
+
+    Args:
+        records: Anything that JSON can hold.
+        size: Characters after which a list is closed; it has at least one record.
+    """
+    chunk: list[str] = []
+    length = 0
+    for record in records:
+        chunk.append(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+        length += len(chunk[-1])
+        if length >= size:
+            yield chunk
+            chunk, length = [], 0
+    if chunk:
+        yield chunk
