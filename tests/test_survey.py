@@ -140,17 +140,12 @@ def test_signs_count_on_a_scale_that_has_them(written: str, value: int | None) -
     assert read(written, -2, 2) == value
 
 
-def test_wordings_count_only_where_the_instrument_fixes_them() -> None:
-    anchors = {"I disagree completely": 1, "I agree completely": 5}
+def test_a_wording_is_no_point_of_the_scale() -> None:
     text = (
         '{"q1": "I agree completely.", "q2": "5 (I agree completely)",'
         ' "q3": "1 - I agree completely", "q4": "I agree"}'
     )
-    bare = parse_survey(text, ITEMS, 1, 5)
-    assert bare.answers["q1"] is None
-    fixed = parse_survey(text, ITEMS, 1, 5, anchors)
-    assert list(fixed.answers.values()) == [5, 5, None, None, None]
-    assert fixed.reasons["q3"] == "number and wording differ"
+    assert set(parse_survey(text, ITEMS, 1, 5).answers.values()) == {None}
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,6 @@ def judge_attribution(
     judges: Sequence[str],
     cache: Path,
     rng: np.random.Generator,
-    codebook: Codebook | None = None,
 ) -> pl.DataFrame:
     """Have judges code the measured utterances, public ones and reasoning as well.
 
@@ -101,7 +100,6 @@ def judge_attribution(
         judges: Models, as Inspect names them.
         cache: A folder for their replies: what was asked before is not asked again.
         rng: Shuffles the order of the texts, anew for each judge.
-        codebook: The one that ships with the package, unless another is given.
 
     Returns:
         Rows in `VERDICTS`, those of one text together. A text that is missing
@@ -114,7 +112,7 @@ def judge_attribution(
 
     if not judges or len({*judges}) < len(judges):
         raise OffrecordError("--judge: name at least one model, and each once")
-    book = codebook or read_codebook()
+    book = read_codebook()
     texts = coded_texts(first_ended(transcript), [Form.UTTERANCE]).with_row_index(
         "_row"
     )
@@ -165,16 +163,14 @@ def attributed_pairs(
     codes: pl.DataFrame,
     transcript: pl.DataFrame,
     spoken: str,
-    source: str = SAID,
 ) -> pl.DataFrame:
-    """Put the codes of both texts of a turn beside its pair of stances.
+    """Put the codes of both texts of a turn, as said, beside its pair of stances.
 
     Args:
         pairs: Rows as `stance_pairs` gives them.
         codes: Rows in `ATTRIBUTION` or `LEXICAL`.
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
         spoken: The spoken channel.
-        source: What was coded: what was said, or the reasoning.
 
     Returns:
         The pairs with `code` (of the other channel) and `public_code`, null where there
@@ -184,7 +180,7 @@ def attributed_pairs(
     coded = (
         first_ended(transcript.select(*ROW_KEY, "round", "ended"))
         .filter(pl.col("form") == Form.UTTERANCE, pl.col("draw") == 0)
-        .join(codes.filter(source=source), on=list(ROW_KEY))
+        .join(codes.filter(source=SAID), on=list(ROW_KEY))
         .select(*turn, "channel", "code")
     )
     public = coded.filter(channel=spoken).select(*turn, public_code="code")

@@ -48,16 +48,13 @@ class Coded(NamedTuple):
     """One line for each row that cannot be used: where, what, and what to do."""
 
 
-def write_sheet(
-    path: Path, texts: pl.DataFrame, seed: int, size: int | None = None
-) -> int:
+def write_sheet(path: Path, texts: pl.DataFrame, seed: int) -> int:
     """Write a sheet for human coders, as CSV that spreadsheets open right.
 
     Args:
         path: The file.
         texts: Rows in `TEXT_SCHEMA`; those with a text are coded.
-        seed: Of the ids, the draw, the order, and the order of options.
-        size: How many texts to draw; all by default.
+        seed: Of the ids, the order, and the order of options.
 
     Returns:
         How many rows the sheet has.
@@ -68,7 +65,7 @@ def write_sheet(
     known = list(_by_id(texts, seed).items())
     if not known:
         raise OffrecordError("human coding: no utterance has a text to code")
-    order = np.random.default_rng(seed).permutation(len(known))[:size]
+    order = np.random.default_rng(seed).permutation(len(known))
     out = io.StringIO(newline="")
     sheet = csv.writer(out, lineterminator="\r\n")
     sheet.writerow(COLUMNS)
@@ -76,7 +73,7 @@ def write_sheet(
         cells = (row["text"], *options(row, seed))
         sheet.writerow([identity, *map(guarded, cells), "", ""])
     write_output(path, "\ufeff" + out.getvalue())
-    return len(order)
+    return len(known)
 
 
 def sheet_entries(texts: pl.DataFrame, seed: int) -> pl.DataFrame:

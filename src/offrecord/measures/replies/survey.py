@@ -8,7 +8,7 @@ Several answer sets count as one only if they agree, or if words say which one c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Final, NamedTuple
@@ -73,22 +73,14 @@ class _Set(NamedTuple):
 _WORD: Final = re.compile(r"\w")
 
 
-def parse_survey(
-    text: str,
-    items: Sequence[str],
-    low: int,
-    high: int,
-    anchors: Mapping[str, int] | None = None,
-) -> Survey:
+def parse_survey(text: str, items: Sequence[str], low: int, high: int) -> Survey:
     """The answers that a reply gives to a survey.
 
     Args:
         text: The raw reply, thinking included.
         items: The ids of the items, in the order asked.
         low: The scale's lowest point.
-        high: Its highest.
-        anchors: Wordings to points, where the instrument fixes one for each point;
-            without it an answer in words is missing.
+        high: Its highest. An answer in words is missing.
 
     Raises:
         OffrecordError: If the scale has not two points.
@@ -106,7 +98,7 @@ def parse_survey(
 
     def points(answers: Answers) -> dict[str, Point]:
         return {
-            item: _one([read_point(value, low, high, anchors) for value in values])
+            item: _one([read_point(value, low, high) for value in values])
             for item, values in answers.values.items()
         }
 

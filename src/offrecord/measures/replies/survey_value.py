@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -35,7 +34,6 @@ _ALONE: Final = re.compile(
     r"(?P<lead>[\s.,:;()\[\]='—-]*?)(?<![.,\d])(?P<number>[+-]?(?:0{0,9}\d|[1-9]\d{1,3}))"
     r"(?P<part>\.0{1,2}(?!\d)|,0{1,2}(?!\d))?(?P<tail>[\s.,:;()\[\]='!—-]*)"
 )
-_PUNCTUATION: Final = re.compile(r"[^\w\s]")
 _FRACTION: Final = re.compile(r"\d\s*[.,]\s*\d")
 
 
@@ -49,16 +47,13 @@ class Point(NamedTuple):
     """What had to be undone to read the value; empty for a plain number."""
 
 
-def read_point(
-    node: Node, low: int, high: int, anchors: Mapping[str, int] | None = None
-) -> Point:
+def read_point(node: Node, low: int, high: int) -> Point:
     """The point that a value states.
 
     Args:
         node: A value as `read_json` gives it.
         low: The scale's lowest point.
         high: Its highest.
-        anchors: Wordings that the instrument fixes to one point each, if it does.
     """
     if isinstance(node, Cut):
         return Point(None, "cut")
@@ -68,7 +63,7 @@ def read_point(
         inner = [value for key, value in node.pairs if normalise(key) in _VALUE_KEYS]
         if len(inner) != 1 or isinstance(inner[0], Members):
             return Point(None, "not a number")
-        point = read_point(inner[0], low, high, anchors)
+        point = read_point(inner[0], low, high)
         return point._replace(repair="nested") if point.value is not None else point
     if isinstance(node, bool | list):
         return Point(None, "not a number")
@@ -77,8 +72,8 @@ def read_point(
             return _within(int(node.text), low, high, "")
         if _DECIMAL.fullmatch(node.text):
             return _decimal(node.text, low, high)
-        return _worded(node.text, low, high, anchors)
-    return _worded(node, low, high, anchors)
+        return _worded(node.text, low, high)
+    return _worded(node, low, high)
 
 
 _VALUE_KEYS: Final = frozenset(_WORDS["value_keys"])
@@ -103,20 +98,12 @@ def _decimal(text: str, low: int, high: int) -> Point:
     return Point(int(number), "", "whole float")
 
 
-def _worded(text: str, low: int, high: int, anchors: Mapping[str, int] | None) -> Point:
-    """The one number of a text that holds nothing but it and its wording."""
+def _worded(text: str, low: int, high: int) -> Point:
+    """The one number of a text that holds nothing but it and words beside it."""
     if len(text) > 200:
         return Point(None, "not a number")
     plain = "".join(map(_plain, text))
-    fixed = {normalise(wording): point for wording, point in (anchors or {}).items()}
-    worded = fixed.get(normalise(plain))
-    if worded is not None:
-        return _within(worded, low, high, "anchor")
-    bare = _DECORATION.sub(" ", plain)
-    rest = _scale_statement(low, high).sub(" ", bare)
-    named = _named_points(rest, fixed)
-    for wording in sorted(fixed, key=len, reverse=True):
-        rest = re.sub(rf"(?<!\w){re.escape(wording)}(?!\w)", " ", rest, flags=re.I)
+    rest = _scale_statement(low, high).sub(" ", _DECORATION.sub(" ", plain))
     repair = "text"
     if not any(char.isdigit() for char in rest):
         rest = _NUMBER_WORD.sub(_digits, rest)
@@ -130,8 +117,6 @@ def _worded(text: str, low: int, high: int, anchors: Mapping[str, int] | None) -
         value = _alone(rest, low)
     if value is None:
         return Point(None, "fraction" if _FRACTION.search(rest) else "not a number")
-    if named - {value}:
-        return Point(None, "number and wording differ")
     return _within(value, low, high, repair)
 
 
@@ -143,12 +128,6 @@ def _alone(rest: str, low: int) -> int | None:
     if dashed and low < 0:  # a dash before a number may be its sign
         return None
     return int(found["number"])
-
-
-def _named_points(text: str, fixed: Mapping[str, int]) -> set[int]:
-    words = normalise(_PUNCTUATION.sub(" ", text))
-    shown = f" {words} "
-    return {point for wording, point in fixed.items() if f" {wording} " in shown}
 
 
 @lru_cache(maxsize=64)

@@ -162,9 +162,7 @@ def unmeasured_entailment(pairs: pl.DataFrame, why: str) -> pl.DataFrame:
     return ENTAILMENT.filled(pairs.select(list(PAIR_KEY)), [row] * pairs.height)
 
 
-def judged_entailment(
-    pairs: pl.DataFrame, model: str, cache: Path, variant: Variant = Variant.CLEAN
-) -> pl.DataFrame:
+def judged_entailment(pairs: pl.DataFrame, model: str, cache: Path) -> pl.DataFrame:
     """A judge's reading of every pair, in both directions: a second opinion.
 
     The judge is not told which channel, model or condition a text is from.
@@ -173,7 +171,6 @@ def judged_entailment(
         pairs: Rows in `PAIR_SCHEMA`.
         model: The judge, as Inspect names it.
         cache: A folder for its replies.
-        variant: How the texts are prepared.
 
     Returns:
         Rows in `JUDGED`, in the order of the pairs.
@@ -184,7 +181,7 @@ def judged_entailment(
     from offrecord.measures.codes.judge import judge  # brings Inspect
 
     prompt = read_judge_prompt("entailment")
-    texts = [_prepared(row, variant) for row in pairs.iter_rows(named=True)]
+    texts = [_prepared(row, Variant.CLEAN) for row in pairs.iter_rows(named=True)]
     requests = [
         JudgeRequest(prompt=prompt, texts={"first": found[0], "second": found[1]})
         for found in texts
@@ -198,7 +195,7 @@ def judged_entailment(
     return JUDGED.filled(
         pairs.select(list(PAIR_KEY)),
         rows,
-        variant=str(variant),
+        variant=str(Variant.CLEAN),
         model=model,
         version=f"{VERDICT_VERSION} {prompt.stamp} preparation-{PREPARATION_VERSION}",
     )
