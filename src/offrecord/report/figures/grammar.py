@@ -30,6 +30,7 @@ Rows = Sequence[Mapping[str, Any]]
 """Rows of a view of the estimates."""
 
 _CONTENT: Final = read_document(Path(__file__).parent / "charts.yaml").front
+_PANEL: Final = 300  # pixels wide, in a file
 _SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, sans-serif"
 _FILE_FONT: Final = "Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
@@ -45,18 +46,14 @@ class Panel:
     chart: Mapping[str, Any]
     """Its data, layers and height."""
 
-    def spec(self, width: int | str = "container") -> dict[str, Any]:
-        """The Vega-Lite specification, without a theme.
-
-        Args:
-            width: Pixels, or `container` for the width of the page's column.
-        """
+    def spec(self) -> dict[str, Any]:
+        """The Vega-Lite specification for a column of the page, without a theme."""
         # Names take what width they need, out of that of the column.
         fit = {"autosize": {"type": "fit-x", "contains": "padding"}}
-        return {"$schema": _SCHEMA, **self.sized(width), **fit}
+        return {"$schema": _SCHEMA, **self.sized("container"), **fit}
 
     def sized(self, width: int | str) -> dict[str, Any]:
-        """The chart with its title, at a width."""
+        """The chart with its title, at a width in pixels or that of its container."""
         title = {"text": self.title, "subtitle": self.n}
         return {**self.chart, "width": width, "title": title}
 
@@ -77,28 +74,20 @@ class Figure:
         """What the page embeds, one specification a panel."""
         return [panel.spec() for panel in self.panels]
 
-    def chart(self, width: int = 300) -> alt.ConcatChart:
-        """The panels side by side, without a theme.
-
-        Args:
-            width: Of a panel, in pixels.
-        """
+    def chart(self) -> alt.ConcatChart:
+        """The panels side by side, without a theme."""
         import altair as alt
 
-        whole: alt.ConcatChart = alt.ConcatChart.from_dict(self._concat(width))
+        whole: alt.ConcatChart = alt.ConcatChart.from_dict(self._concat())
         return whole
 
-    def file_spec(self, width: int = 300) -> dict[str, Any]:
-        """The whole figure as one specification, in the light theme.
-
-        Args:
-            width: Of a panel, in pixels.
-        """
+    def file_spec(self) -> dict[str, Any]:
+        """The whole figure as one specification, in the light theme."""
         config = theme("light", _FILE_FONT)
-        return {**self._concat(width), "config": config, "background": "white"}
+        return {**self._concat(), "config": config, "background": "white"}
 
-    def _concat(self, width: int) -> dict[str, Any]:
-        charts = [panel.sized(width) for panel in self.panels]
+    def _concat(self) -> dict[str, Any]:
+        charts = [panel.sized(_PANEL) for panel in self.panels]
         whole = {"concat": charts, "columns": self.columns, "spacing": 28}
         return {"$schema": _SCHEMA, **whole}
 
