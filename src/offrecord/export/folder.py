@@ -50,23 +50,13 @@ def finish(out: Path, kind: str, names: Iterable[str]) -> None:
     write_json(out / LISTING, {"kind": kind, "files": sorted(kept)})
 
 
-def place(path: Path, write: Callable[[Path], object]) -> None:
-    """Write one file beside its place and rename it into it.
-
-    Args:
-        path: Where the file goes.
-        write: Writes it to the path given, which has the same ending.
-
-    Raises:
-        OffrecordError: If nothing can be written there.
-    """
-    with placing() as put:
-        put(path, write)
-
-
 @contextmanager
 def placing() -> Iterator[Callable[[Path, Callable[[Path], object]], None]]:
     """Write files beside their places; all are renamed at the end, or none is.
+
+    Yields:
+        What writes one file: it takes where the file goes, and what writes it to a path
+        of the same ending.
 
     Raises:
         OffrecordError: If nothing can be written there.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,7 +28,7 @@ from inspect_ai.log import (
 )
 from inspect_ai.model import ModelConfig
 
-from offrecord.export.folder import claim, finish, place
+from offrecord.export.folder import claim, finish, placing
 from offrecord.export.runs import Attempt
 from offrecord.export.samples import sample_of
 from offrecord.measures.inspect.scorers import (
@@ -113,7 +114,8 @@ def export_inspect(study: Record, out: Path) -> Exported:
     runs, attempts = set[str](), 0
     for part, name in zip(parts, names, strict=True):
         log = _log(study, part, created)
-        place(out / name, lambda path, log=log: write_eval_log(log, path))  # type: ignore[misc]
+        with placing() as put:
+            put(out / name, partial(write_eval_log, log))
         runs |= set(part.attempts["run"])
         attempts += len(log.samples or ())
     finish(out, KIND, names)

@@ -198,7 +198,8 @@ def parse_verdict(
         The values, what became of the reply, and why there are no values if so.
     """
     said = spoken_text(reply)
-    body, status = _unfenced(said)
+    fenced = _FENCED.fullmatch(said)
+    body, status = (fenced[1], Status.REPAIRED) if fenced else (said, Status.OK)
     try:
         found = json.loads(body, object_pairs_hook=_once)
     except _TwiceError as error:
@@ -250,9 +251,3 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         keys = [key for key, _ in pairs]
         raise _TwiceError(next(key for key in keys if keys.count(key) > 1))
     return found
-
-
-def _unfenced(said: str) -> tuple[str, Status]:
-    """A reply without the one fence around all of it."""
-    fenced = _FENCED.fullmatch(said)
-    return (fenced.group(1), Status.REPAIRED) if fenced else (said, Status.OK)

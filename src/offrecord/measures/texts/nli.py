@@ -155,20 +155,14 @@ def class_order(name: str, id2label: Mapping[int, str]) -> tuple[int, int, int]:
             "hides their order: put the names that its authors give into id2label of a "
             "copy of its config.json, or choose another --nli"
         )
-    places = {
-        stem: [
-            index
-            for index, label in names.items()
-            if label.strip().casefold().startswith(stem)
-        ]
-        for stem in _STEMS
-    }
-    if len(names) != len(_STEMS) or any(len(found) != 1 for found in places.values()):
+    folded = {index: label.strip().casefold() for index, label in names.items()}
+    places = [[i for i, n in folded.items() if n.startswith(s)] for s in _STEMS]
+    if len(names) != len(_STEMS) or any(len(found) != 1 for found in places):
         raise OffrecordError(
             f"{name}: its classes are {', '.join(names.values())}; entailment needs a "
             f"model with {', '.join(CLASSES)}: choose another --nli"
         )
-    first, second, third = (places[stem][0] for stem in _STEMS)
+    [first], [second], [third] = places
     return first, second, third
 
 
