@@ -33,6 +33,7 @@ from offrecord.records import STAMP_KEY, Cell, Form, Kind, Stamp, Timing
 from offrecord.runner.costs import cached_share
 from offrecord.transcript.record import open_record
 from tests.prefix_server import PrefixServer
+from tests.prompt_tokens import prompt_tokens
 
 MODEL = "smollm2-135m"
 ROUNDS = 3
@@ -87,7 +88,7 @@ async def ask(
     output, _ = await api.generate(messages, [], "none", GenerateConfig(max_tokens=32))
     plain = [{"role": m.role, "content": m.text} for m in messages]
     engine = await api.engine()
-    tokens = await anyio.to_thread.run_sync(engine.prompt_tokens, plain)
+    tokens = await anyio.to_thread.run_sync(prompt_tokens, engine, plain)
     assert output.usage is not None
     hits = output.usage.input_tokens_cache_read or 0
     ledger[stamp.repeat, stamp.agent].append((tokens, hits))

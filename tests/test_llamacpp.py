@@ -37,6 +37,7 @@ from offrecord.records import (
     Stamp,
     Timing,
 )
+from tests.prompt_tokens import prompt_tokens
 
 MODEL = "smollm2-135m"
 LABELS = ("PROMOTE", "DO NOT PROMOTE")
@@ -131,7 +132,7 @@ def info(output: ModelOutput) -> dict[str, Any]:
 
 def tokens(api: LlamaCppAPI, messages: Sequence[ChatMessage]) -> list[int]:
     plain = [{"role": m.role, "content": m.text} for m in messages]
-    return anyio.run(api.engine).prompt_tokens(plain)
+    return prompt_tokens(anyio.run(api.engine), plain)
 
 
 def test_usage_counts_every_prompt_token_once_and_the_shared_prefix_as_cached(

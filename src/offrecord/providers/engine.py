@@ -8,10 +8,8 @@ that the next run of a cell finds its system prompt again.
 from __future__ import annotations
 
 import atexit
-import json
 import secrets
 import threading
-import urllib.request
 from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -185,15 +183,6 @@ class Engine:
                 stop.set()  # a cancelled request ends at its next token
         return _completion(chunks, slot)
 
-    def prompt_tokens(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
-        """The tokens of a conversation under the model's own template."""
-        rendered = self._ask("/apply-template", {"messages": list(messages)})
-        answer = self._ask(
-            "/tokenize",
-            {"content": rendered["prompt"], "add_special": True, "parse_special": True},
-        )
-        return [int(token) for token in answer["tokens"]]
-
     def _stream(
         self, request: dict[str, Any], stop: threading.Event
     ) -> list[dict[str, Any]]:
@@ -206,19 +195,6 @@ class Engine:
         streamed = {"stream": True, "stream_options": {"include_usage": True}}
         self._server.handle_chat_completions({**request, **streamed}, receive)
         return chunks
-
-    def _ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        request = urllib.request.Request(
-            self._server.listening_address + path,
-            data=json.dumps(body).encode(),
-            headers={
-                "Authorization": f"Bearer {self._secret}",
-                "Content-Type": "application/json",
-            },
-        )
-        with urllib.request.urlopen(request, timeout=60) as response:
-            answer: dict[str, Any] = json.load(response)
-        return answer
 
 
 def _completion(chunks: Sequence[Mapping[str, Any]], slot: int) -> Completion:
