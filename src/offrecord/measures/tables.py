@@ -71,7 +71,7 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
 
 
 def _stances(rows: pl.DataFrame) -> pl.DataFrame:
-    parsed = []
+    parsed: list[tuple[Any, ...]] = []
     for text, labels, raw in rows.select("text", "labels", "status").iter_rows():
         one = parse_stance(text, labels) if raw in _PARSED else None
         if one and (raw != Status.TRUNCATED or _past_label(text, labels, one)):
@@ -117,7 +117,7 @@ def survey_table(
 def _answers(
     rows: pl.DataFrame, instruments: Mapping[str, Mapping[str, Any]]
 ) -> pl.DataFrame:
-    parsed = []
+    parsed: list[tuple[Any, ...]] = []
     for text, stamp, raw in rows.select("text", "instrument", "status").iter_rows():
         if stamp not in instruments:
             raise OffrecordError(
