@@ -107,7 +107,7 @@ def _coverage(
     """
     rng = np.random.default_rng(0)
     design = simulation.design
-    [persistence] = {p.persistence for p in simulation.populations.values()}
+    [persistence] = {p.file.persistence for p in simulation.populations.values()}
     nominal = {
         rates: expected_coverage(
             rates,

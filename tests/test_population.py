@@ -503,7 +503,7 @@ def test_faults_come_at_their_rates_and_touch_no_stance() -> None:
 
 def test_clean_populations_have_no_faults() -> None:
     names = ["paper", "null", "split", "paper/x-ai/grok-4"]
-    assert all(not load_population(name).faults for name in names)
+    assert all(not load_population(name).file.faults for name in names)
 
 
 MODELS = (
@@ -695,7 +695,7 @@ def test_a_seed_argument_takes_the_place_of_the_studys() -> None:
 def test_inspect_sees_each_fault_as_a_real_back_end_shows_it() -> None:
     def broken(name: str) -> Model:
         model, api = simulated("paper")
-        api.population = replace(api.population, faults={name: 1.0})
+        api.population = changed(api.population, faults={name: 1.0})
         return model
 
     asked, framed = stamp(cell()), frame()
@@ -713,7 +713,7 @@ def test_inspect_sees_each_fault_as_a_real_back_end_shows_it() -> None:
 
 def test_an_outage_comes_once_before_each_reply() -> None:
     _, api = simulated("paper")
-    api.population = replace(api.population, faults={"outage": 1.0})
+    api.population = changed(api.population, faults={"outage": 1.0})
     metadata = {"offrecord": stamp(cell()).as_dict(), "frame": frame().as_dict()}
     message = ChatMessageUser(content=" ".join(LABELS), metadata=metadata)
 

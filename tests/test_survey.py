@@ -235,7 +235,7 @@ def test_every_repair_and_every_miss_has_a_name(
 @example('{"q1": 1e999, "q2": "\ud800"}')
 def test_no_text_makes_it_fail(text: str) -> None:
     for whole in (text, f'{{"q1": {text}', f'{{"q1": "{text}"}}', f"q1: {text}"):
-        survey = parse_survey(whole, ITEMS, 1, 7, {"agree": 7})
+        survey = parse_survey(whole, ITEMS, 1, 7)
         assert tuple(survey.answers) == ITEMS
         stated = [value for value in survey.answers.values() if value is not None]
         assert all(1 <= value <= 7 for value in stated)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -156,4 +156,6 @@ def test_every_column_is_a_score_that_the_logs_have(live_logs: Path) -> None:
     scores = {name.rsplit("__", 1)[1] for name in there if "__" in name}
     assert scales.keys() <= scores
     assert labels.keys() == scores
-    assert set(dict(scales["ended"])) == set(Ended)
+    ends = scales["ended"]
+    assert isinstance(ends, Mapping)
+    assert set(ends) == set(Ended)

@@ -153,8 +153,8 @@ def _own(of: Table) -> Iterator[Column]:
         about = f"{one.title}: mean distance over items answered in both"
         distance = gap.abs().mean()
         yield Column(f"{name}_distance", pl.Float64, one.unit, about, distance)
-        told = (pl.UInt32, "count", "items in both", gap.count())
-        yield Column(f"{name}_answered", *told)
+        answered = f"{name}_answered"
+        yield Column(answered, pl.UInt32, "count", "items in both", gap.count())
         why = pl.coalesce("public_reason", "other_reason").drop_nulls().first()
         yield Column(reason, pl.String, "", "why it is missing", why)
         return
@@ -168,5 +168,5 @@ def _own(of: Table) -> Iterator[Column]:
     yield Column(reason, pl.String, "", "why they are missing", why)
     if of.row == "pair":
         model = pl.col("model") if "model" in of.schema else pl.lit(None)
-        told = (pl.String, "", "the model that read them", model)
-        yield Column(f"{name}_model", *told)
+        about = "the model that read them"
+        yield Column(f"{name}_model", pl.String, "", about, model)
