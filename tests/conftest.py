@@ -24,9 +24,9 @@ SLOW: Final = frozenset(
         *("entailment", "estimating"),
         *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
         *("interruption", "llamacpp", "llmagora", "measuring", "population"),
-        *("package", "providers_openai", "python", "ray", "recovery", "replay"),
-        *("report", "report_browser", "scripts", "secrets", "shards", "similarity"),
-        *("status", "viewer"),
+        *("package", "providers_openai", "python", "quirks", "ray", "recovery"),
+        *("replay", "report", "report_browser", "scripts", "secrets", "shards"),
+        *("similarity", "status", "viewer"),
     )
 )
 """Files that take more than some 15 seconds of one core, by debates, models, browsers

@@ -335,7 +335,7 @@ def test_a_terminal_without_unicode_gets_no_traceback(
 ) -> None:
     out = str(tmp_path / "s")
     study = ("--scenario", "promotion", "--rounds", "1", "--out", out)
-    run = ("run", "--model", "simulated/paper", *study)  # each kind of missing value
+    run = ("run", "--model", "simulated/paper", "--condition", "baseline", *study)
     for words in (run, ("estimate", out), ("content", "list")):
         assert offrecord(*words, PYTHONIOENCODING=encoding).code == 0
 
