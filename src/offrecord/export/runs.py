@@ -8,7 +8,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
-from offrecord.protocol.dataset import METADATA_KEY
+from offrecord.protocol.dataset import COUNTERPART, METADATA_KEY
 from offrecord.records import (
     FRAME_KEY,
     STAMP_KEY,
@@ -90,6 +90,7 @@ class Attempt(NamedTuple):
             "channels": channels,
             "compared": [channels[0], *(silent or compared[1:])[:1]],
             "items": asked["items"],
+            COUNTERPART: asked.get(COUNTERPART, []),
             "scale": [asked["low"], asked["high"]],
             "outputs": [_output(row) for row in self.rows] if self.ended else [],
         }
@@ -153,7 +154,7 @@ def sample_metadata(attempt: Attempt) -> dict[str, Any]:
     if survey is not None:
         content[f"instrument of {first['scenario']}"] = survey["instrument"]
         asked = attempt.instrument(survey)
-        names = ("categories", "reverse")
+        names = ("categories", "reverse", COUNTERPART)
         keying = {name: asked[name] for name in names if name in asked}
     return {
         **Cell.from_row(first).as_dict(),

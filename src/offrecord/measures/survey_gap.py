@@ -34,6 +34,9 @@ KEYED: Final = "keyed"
 UNKEYED: Final = "unkeyed"
 """How a category counts its items: turned round where declared, or as answered."""
 
+NOTHING_HEARD: Final = "nothing_heard"
+"""Why an answer does not count: it rates a counterpart who has not spoken yet."""
+
 _TURN: Final = tuple(KEYS["item"])
 
 ITEM_GAPS: Final = Table(
@@ -86,6 +89,7 @@ _INSTRUMENT: Final = {
     "high": pl.Int32,
     "category": pl.String,
     "reverse": pl.Boolean,
+    "counterpart": pl.Boolean,
 }
 
 
@@ -205,6 +209,7 @@ def _answers(
 def _gaps(
     planned: pl.DataFrame, given: pl.DataFrame, items: pl.DataFrame, first: str
 ) -> pl.DataFrame:
+    unheard = pl.col("counterpart") & (pl.col("turn") == 1)
     sides = (
         planned.join(items, on="instrument", maintain_order="left_right")
         .join(
@@ -213,7 +218,12 @@ def _gaps(
             how="left",
             maintain_order="left",
         )
-        .with_columns(status=pl.coalesce("parsed", "status"))
+        .with_columns(
+            status=pl.when(unheard)
+            .then(pl.lit(NOTHING_HEARD))
+            .otherwise(pl.coalesce("parsed", "status")),
+            answer=pl.when(~unheard).then("answer"),
+        )
         .with_columns(
             reason=pl.when(pl.col("answer").is_null()).then(
                 pl.when(pl.col("status").is_in([Status.OK, Status.REPAIRED]))
@@ -248,6 +258,7 @@ def _items(facts: Mapping[str, Any], asked: pl.DataFrame) -> pl.DataFrame:
         "instrument",
         "item",
         "category",
+        "counterpart",
         keyed=pl.col("reverse").is_not_null(),
         turned=pl.when("reverse").then(pl.col("low") + pl.col("high")),
     )
@@ -260,8 +271,9 @@ def instrument_items(instruments: Mapping[str, Mapping[str, Any]]) -> pl.DataFra
         instruments: As study.json holds them.
 
     Returns:
-        `instrument`, `item`, `low`, `high`, `category`, and `reverse`, which is null
-        where its category declares no keying.
+        `instrument`, `item`, `low`, `high`, `category`, `reverse`, which is null
+        where its category declares no keying, and `counterpart`: whether it is about
+        someone who must have spoken first.
     """
     rows = []
     for stamp, asked in instruments.items():
@@ -274,5 +286,7 @@ def instrument_items(instruments: Mapping[str, Mapping[str, Any]]) -> pl.DataFra
             name = category.get(item)
             against = asked.get("reverse", {}).get(name)
             reverse = None if against is None else item in against
-            rows.append((stamp, item, asked["low"], asked["high"], name, reverse))
+            about = item in asked.get("counterpart", ())
+            ends = asked["low"], asked["high"]
+            rows.append((stamp, item, *ends, name, reverse, about))
     return pl.DataFrame(rows, schema=_INSTRUMENT, orient="row")

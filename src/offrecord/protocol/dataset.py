@@ -25,6 +25,10 @@ METADATA_KEY: Final = "offrecord"
 """The key of a sample's metadata under which its case stands."""
 
 
+COUNTERPART: Final = "counterpart"
+"""What an item is about that means nothing before the counterpart has spoken."""
+
+
 def debate_dataset(design: Design) -> MemoryDataset:
     """The cases of a design as samples, in the design's order.
 
@@ -122,8 +126,8 @@ def repeat_of(metadata: dict[str, Any], epoch: int) -> int:
     return repeat
 
 
-def _keying(instrument: Instrument) -> dict[str, dict[str, list[str]]]:
-    """The items of each category, and those of them that count against it."""
+def _keying(instrument: Instrument) -> dict[str, Any]:
+    """The items of each category, those that count against it or need a counterpart."""
     categories: dict[str, list[str]] = {}
     reverse: dict[str, list[str]] = {}
     for item in instrument.items:
@@ -131,7 +135,8 @@ def _keying(instrument: Instrument) -> dict[str, dict[str, list[str]]]:
         against = reverse.setdefault(item.category, [])
         if item.reverse:
             against.append(item.id)
-    return {"categories": categories, "reverse": reverse}
+    heard = [item.id for item in instrument.items if item.about == COUNTERPART]
+    return {"categories": categories, "reverse": reverse, COUNTERPART: heard}
 
 
 def given_of(metadata: Mapping[str, Any]) -> History:

@@ -25,7 +25,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError, span
 
 from offrecord.protocol.circuit_breaker import CircuitBreaker
-from offrecord.protocol.dataset import case_of, given_of, repeat_of
+from offrecord.protocol.dataset import COUNTERPART, case_of, given_of, repeat_of
 from offrecord.protocol.debate import (
     Ask,
     Debate,
@@ -236,6 +236,11 @@ def _record(script: Script, debate: Debate) -> dict[str, Any]:
         "compared": _compared(script),
         "items": [
             item.id for item in script.scenario.instrument.items if script.ask.surveys
+        ],
+        COUNTERPART: [
+            item.id
+            for item in script.scenario.instrument.items
+            if item.about == COUNTERPART
         ],
         "scale": [script.scenario.instrument.low, script.scenario.instrument.high],
         "outputs": [

@@ -137,6 +137,8 @@ class Item(Front):
     text: Line
     reverse: StrictBool = False
     """Whether agreement means less of what its category measures."""
+    about: Literal["", "counterpart"] = ""
+    """`counterpart` where it can be answered only after the counterpart has spoken."""
 
 
 class SurveyFront(Front):

@@ -38,6 +38,7 @@ class _Instrument(_Read):
     high: Annotated[int, Field(ge=-1000, le=1000)]
     categories: dict[_Name, _Names] = {}
     reverse: dict[_Name, _Names] = {}
+    counterpart: _Names = []
 
 
 class _Stored(_Read):

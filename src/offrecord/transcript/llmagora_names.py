@@ -42,6 +42,7 @@ class NamedInstrument(_Strict):
     high: int
     items: tuple[str, ...]
     categories: dict[str, list[str]]
+    counterpart: list[str]
 
 
 class TheirNames(_Strict):

@@ -25,6 +25,7 @@ from inspect_ai.solver import TaskState
 
 from offrecord.measures.replies.stance import parse_stance
 from offrecord.measures.replies.survey import parse_survey
+from offrecord.protocol.dataset import COUNTERPART
 from offrecord.protocol.solver import STORE_KEY
 from offrecord.records import Form, Status, schedule
 
@@ -100,7 +101,8 @@ def gap_score(record: Mapping[str, Any]) -> Score:
     for turn in target_turns(record):
         first = answers.get((turn, spoken), {})
         second = answers.get((turn, other), {})
-        for item in record["items"]:
+        unheard = record[COUNTERPART] if turn == 1 else ()
+        for item in (name for name in record["items"] if name not in unheard):
             one, two = first.get(item), second.get(item)
             if one is not None and two is not None:
                 gaps.append(abs(one - two))
