@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from offrecord.measures import survey_gap
+from offrecord.measures.inspect.scorers import gap_score
 from offrecord.measures.survey_gap import (
     CATEGORY_GAPS,
     ITEM_GAPS,
@@ -214,3 +215,60 @@ def test_gaps_do_not_depend_on_how_many_runs_are_taken_at_once(
     for table, parts in zip(whole, measured(rows, KEYED), strict=True):
         assert parts.equals(table, null_equal=True)
     assert whole[0]["run"].unique(maintain_order=True).to_list() == ["r0", "r1", "r2"]
+
+
+def test_before_anyone_has_spoken_there_is_no_counterpart_to_rate() -> None:
+    """Q1 and Q3 rate the counterpart: at turn 1 they have no value, Q2 and Q4 do."""
+    heard = {"counterpart": ["Q1", "Q3"]}
+    later = [{**row, "turn": 2, "agent": "beta"} for row in BOTH]
+    last = [{**row, "turn": 3, "round": 2} for row in BOTH]
+    items, categories = measured([*BOTH, *later, *last], {**KEYED, **heard}, rounds=2)
+    columns = ("item", "public", "other", "gap", "public_reason", "other_reason")
+    assert items.filter(turn=1).select(columns).rows() == [
+        ("Q1", None, None, None, "nothing_heard", "nothing_heard"),
+        ("Q2", 2, 3, -1, None, None),
+        ("Q3", None, None, None, "nothing_heard", "nothing_heard"),
+        ("Q4", 1, 5, -4, None, None),
+    ]
+    plain, _ = measured([*BOTH, *later, *last], KEYED, rounds=2)
+    after = pl.col("turn") > 1
+    assert items.filter(after).equals(plain.filter(after))
+    # What is left of warmth, Q2 alone, is no summary of warmth.
+    assert categories.filter(turn=1).select("category", "gap", "reason").rows() == [
+        ("warmth", None, "nothing_heard"),
+        ("risk", None, "nothing_heard"),
+        ("loose", -4.0, None),
+    ]
+
+
+def test_a_log_s_score_counts_no_answer_about_a_silent_counterpart() -> None:
+    def output(turn: int, channel: str, answer: int) -> dict[str, Any]:
+        where = {"turn": turn, "agent": "alpha", "channel": channel, "draw": 0}
+        text = json.dumps({"Q1": answer, "Q2": 3})
+        return {**where, "form": "survey", "status": "ok", "text": text}
+
+    record = {
+        "order": ["alpha", "beta"],
+        "rounds": 2,
+        "target": "alpha",
+        "compared": ["public", "off_record"],
+        "items": ["Q1", "Q2"],
+        "counterpart": ["Q1"],
+        "scale": [1, 5],
+        "outputs": [
+            *(output(1, "public", 5), output(1, "off_record", 1)),
+            *(output(3, "public", 5), output(3, "off_record", 2)),
+        ],
+    }
+    # Turn 1: Q2 alone, no distance. Turn 3: Q1 by 3, Q2 by none.
+    score = gap_score(record)
+    assert score.value == 1.0
+    assert score.metadata == {"pairs": 3, "missing": 1, "planned": 4}
+
+
+def test_the_shared_instrument_says_what_is_about_the_counterpart() -> None:
+    [sample] = debate_dataset(
+        Design(scenarios=("promotion",), conditions=("baseline",), runs=1)
+    )
+    keying = (sample.metadata or {})["offrecord"]["keying"]
+    assert keying["counterpart"] == ["Q1", "Q3", "Q4", "Q5", "Q6"]

@@ -123,6 +123,8 @@ def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
     reason = (
         pl.when(pl.col("category").is_null())
         .then(pl.lit(NO_CATEGORY))
+        .when("unheard")  # the rest of it is another list of statements
+        .then(pl.lit(NOTHING_HEARD))
         .when(pl.col("answered") == 0)
         .then(pl.coalesce("public_reason", "other_reason"))
     )
@@ -133,6 +135,7 @@ def _category_gaps(answers: pl.DataFrame) -> pl.DataFrame:
             answered=both.sum(),
             public=_keyed("public").filter(both).mean(),
             other=_keyed("other").filter(both).mean(),
+            unheard=(pl.col("public_reason") == NOTHING_HEARD).any(),
             keying=pl.when(pl.col("keyed").all()).then(pl.lit(KEYED)),
             public_reason=pl.col("public_reason").drop_nulls().first(),
             other_reason=pl.col("other_reason").drop_nulls().first(),
