@@ -35,6 +35,12 @@ from tests.conftest import Offrecord
         ("run --model a/b --out new --factor label_order=x", "no level 'x'"),
         ("run --model simulated/nobody --out new", "no simulated population 'nobody'"),
         ("run --model nowhere/x --out new", "model nowhere/x: Model API nowhere"),
+        (
+            "run --model simulated/null --out new -- -M bogus=1",
+            "model simulated/null: SimulatedAPI.__init__() got an unexpected keyword "
+            "argument 'bogus'",
+        ),
+        ("run --model simulated/null --out new -- -M latency=[1", "-M latency: the"),
         ("run --model plain --out new", "model plain: Model name 'plain'"),
         ("run --model llamacpp/./x.gguf --out new", "x.gguf"),
         ("run --model openai/gpt-x --out new", "model openai/gpt-x: "),
@@ -51,7 +57,7 @@ from tests.conftest import Offrecord
         ("estimate taken", "no study here"),
         ("measure nowhere", "no study here"),
         ("content show nowhere", "no KIND/ID such as scenario/promotion"),
-        ("content show scenario/nowhere", "no scenario 'nowhere': use endorsement"),
+        ("content show scenario/nowhere", "no scenario 'nowhere': use accounts, "),
         ("content check channel/nowhere", "no channel 'nowhere': use off_record"),
         ("content copy public new", "write KIND/ID, such as channel/public"),
         ("content copy channel/public taken/notes.txt", "cannot be written"),

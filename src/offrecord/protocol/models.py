@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import dotenv
 from inspect_ai.model import Model, get_model
@@ -14,19 +15,24 @@ from offrecord.protocol.shield import shielded
 from offrecord.records import SCRIPTED, OffrecordError
 
 
-def open_model(name: str, what: str = "model") -> Model:
+def open_model(
+    name: str,
+    what: str = "model",
+    **arguments: Any,  # noqa: ANN401
+) -> Model:
     """Open a model; it is not called.
 
     Args:
         name: The model, as Inspect names it.
         what: What it is to be, as the error calls it.
+        arguments: What else Inspect gives to its provider.
 
     Raises:
         OffrecordError: If it cannot be opened, and why.
     """
     dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
     try:
-        return shielded(get_model(name))
+        return shielded(get_model(name, **arguments))
     except OffrecordError:
         raise
     except Exception as error:  # each provider has its own

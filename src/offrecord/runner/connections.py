@@ -18,7 +18,7 @@ from inspect_ai.util import AdaptiveConcurrency
 from offrecord.protocol.design import EMBEDDED, Design
 from offrecord.protocol.models import open_model
 from offrecord.records import OffrecordError
-from offrecord.runner.options import value_of
+from offrecord.runner.options import values_of
 from offrecord.runner.resolve import calls_per_run, turns_of_run
 
 MAX_SAMPLES: Final = "--max-samples"
@@ -84,5 +84,5 @@ def _own(design: Design) -> int | None:
 
 def _given(name: str, options: Sequence[str]) -> str | None:
     variable = "INSPECT_EVAL_" + name.removeprefix("--").replace("-", "_").upper()
-    stated = value_of(name, options)
-    return os.environ.get(variable) if stated is None else stated
+    stated = values_of(name, options)
+    return stated[-1] if stated else os.environ.get(variable)

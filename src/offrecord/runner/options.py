@@ -80,15 +80,14 @@ def split_options(options: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, .
     return tuple(asking), tuple(operating)
 
 
-def value_of(name: str, options: Sequence[str]) -> str | None:
-    """What an option is given, the last time if several; None where it is not.
+def values_of(name: str, options: Sequence[str]) -> list[str]:
+    """What an option is given, each time that it is.
 
     Args:
         name: The option, such as `--max-connections`.
         options: Words for `inspect eval-set`.
     """
-    found = [group for group in _groups(options) if _name(group) == name]
-    return _value(found[-1]) if found else None
+    return [_value(group) for group in _groups(options) if _name(group) == name]
 
 
 def refuse_secrets(options: Sequence[str]) -> None:
