@@ -121,9 +121,17 @@ def test_a_study_file_edited_by_hand_is_refused(small: Path, tmp_path: Path) -> 
     out = tmp_path / "edited"
     shutil.copytree(small, out)
     path = out / "study.yaml"
-    path.write_text(path.read_text().replace("rounds: 2", "rounds: 3"))
+    before = path.read_text()
+    path.write_text(before.replace("rounds: 2", "rounds: 3"))
+    for verb in (("run",), ("plan",)):
+        done = offrecord(*verb, "--out", str(out), code=2)
+        assert "was edited in what cannot change" in done.stderr
+    named = [line for line in before.splitlines() if line.startswith("runs: ")]
+    path.write_text(before.replace(named[0], "runs: 1"))
     done = offrecord("run", "--out", str(out), *QUIET, code=2)
-    assert "was edited in what cannot change" in done.stderr
+    assert "and this study was begun with" in done.stderr
+    path.write_text(before)
+    offrecord("run", "--out", str(out), *QUIET)
 
 
 @pytest.mark.parametrize(

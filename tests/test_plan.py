@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +105,24 @@ def test_a_plan_shows_what_asking_for_less_saves(offrecord: Offrecord) -> None:
             f"{name}: {calls} calls a run, {2 * calls} in all, "
             f"to detect 10 points {many * calls:,} calls{own}"
         ) in lines
+
+
+def test_a_channel_alone_is_said_before_it_is_paid_for(offrecord: Offrecord) -> None:
+    told = named(offrecord("plan", *CELL, "--channels", "public").out)
+    assert told["channels"] == "public alone: there is nothing to compare with it"
+    assert named(offrecord("plan", *CELL).out)["channels"] == "public, off_record"
+
+
+@pytest.mark.parametrize("rows", [[], [row("a")]])
+def test_where_nothing_can_be_compared_no_empty_table_stands(
+    rows: list[dict[str, Any]], offrecord: Offrecord, tmp_path: Path
+) -> None:
+    write_study_json(tmp_path, {"rounds": 1, "channels": ["public"]})
+    write_transcript(tmp_path, transcript(rows))
+    done = offrecord("estimate", str(tmp_path))
+    assert done.code == 0
+    assert done.out.startswith("Nothing to compare: ")
+    assert "Percentage points" not in done.out
 
 
 def test_hashes_stand_behind_a_flag(offrecord: Offrecord) -> None:

@@ -29,6 +29,10 @@ CAPTION: Final = (
     "contrast under the same condition, not a belief."
 )
 
+NOTHING: Final = (
+    "Nothing to compare: the transcript has no rows, or no turn has a second channel."
+)
+
 Rows = Sequence[Row[RateFigures]]
 
 _COLUMNS: Final[Mapping[str, Callable[[RateFigures], str]]] = {
@@ -90,6 +94,9 @@ def print_summary(rows: Rows, console: Console | None = None) -> None:
         console: Where to; standard output unless given.
     """
     console = console or Console()
+    if not rows:
+        console.print(NOTHING)
+        return
     whole, names = summary_table(rows), list(_COLUMNS)
     narrow = console.is_terminal and _needs(console, whole) > console.width
     parts = (names[:_FIRST], names[_FIRST:])

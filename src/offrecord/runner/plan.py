@@ -100,6 +100,8 @@ def _debates(
     yield f"partner     {design.roles.get('partner', 'the same model')}"
     yield f"cells       {len(planned)} a model: {', '.join(c.id for c in planned)}"
     yield from _token_lines(taken)
+    alone = "" if design.listed[1:] else " alone: there is nothing to compare with it"
+    yield f"channels    {', '.join(design.listed)}{alone}"
     yield f"surveys     {_surveys(design)}"
     found = detection_of(design, shown.detect) if shown.detect else None
     yield from _ask_lines(design, planned, prices, found)

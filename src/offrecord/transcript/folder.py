@@ -50,10 +50,14 @@ def existing_design(study: Path) -> Design | None:
     """The design of a study, or nothing where there is no study yet.
 
     Raises:
-        OffrecordError: If the folder holds something else, such as an import.
+        OffrecordError: If the folder holds something else, such as an import, or the
+            design was edited in what cannot change.
     """
     if (study / DESIGN_FILE).exists():
-        return read_design(study / DESIGN_FILE)
+        design = read_design(study / DESIGN_FILE)
+        if (study / STUDY_FILE).exists():
+            _refuse_edited(study, design, read_study_json(study))
+        return design
     if study.is_dir() and not is_empty(study):
         raise OffrecordError(
             f"{study}: not empty and not a study that 'offrecord run' made: "
@@ -94,22 +98,39 @@ def save_design(
                 f"{name} is now {stamp}, and this study was made with {known[name]}: "
                 "restore it, or make a new study with another --out"
             )
-    fixed = digest(design.model_dump(mode="json", include=set(FIXED)))
-    if facts.setdefault("design", fixed) != fixed:
-        raise OffrecordError(
-            f"{study / DESIGN_FILE}: was edited in what cannot change "
-            f"({', '.join(FIXED)}): restore it, or make a new study with another --out"
-        )
+    _refuse_edited(study, design, facts)
+    facts["design"] = _fixed(design)
     facts["versions"] = {
         "offrecord": version("offrecord"),
         "inspect_ai": version("inspect-ai"),
     }
     facts["rounds"] = design.rounds
     if planned is not None:  # for where its scenarios' folders are no longer there
+        before = facts.get("planned", 0)
+        if planned < before:
+            raise OffrecordError(
+                f"{study / DESIGN_FILE}: asks for {planned} runs, and this study was "
+                f"begun with {before}: restore it, or make a new study with another "
+                "--out"
+            )
         facts["planned"] = planned
     write_text(study / DESIGN_FILE, write_design(design))
     write_study_json(study, facts)
     return facts
+
+
+def _fixed(design: Design) -> str:
+    """A hash of what cannot change."""
+    return digest(design.model_dump(mode="json", include=set(FIXED)))
+
+
+def _refuse_edited(study: Path, design: Design, facts: Mapping[str, Any]) -> None:
+    """Refuse a design whose fixed fields are not those that the study was made with."""
+    if facts.get("design", fixed := _fixed(design)) != fixed:
+        raise OffrecordError(
+            f"{study / DESIGN_FILE}: was edited in what cannot change "
+            f"({', '.join(FIXED)}): restore it, or make a new study with another --out"
+        )
 
 
 def is_locked(lock: Path) -> bool:
