@@ -17,7 +17,8 @@ import numpy as np
 
 from benchmarks import Figure
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.variance import Sample, Totals, totals, variance
+from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.weighed import Weighed, variance, weighed
 
 DRAWS: Final = 10_000
 GROUPS: Final = 40
@@ -46,11 +47,11 @@ def run() -> list[Figure]:
 
 
 def bootstrap_means(
-    sums: Totals, rng: np.random.Generator, draws: int = DRAWS
+    sums: Weighed, rng: np.random.Generator, draws: int = DRAWS
 ) -> Values:
-    """Means of clusters drawn anew within each stratum.
+    """Means of cells of which each has its clusters drawn anew.
 
-    From a stratum of G clusters G - 1 are drawn, each with weight G / (G - 1) (Rao and
+    From a cell of G clusters G - 1 are drawn (Rao and
     Wu, Journal of the American Statistical Association 83, 1988): drawing G would make
     a variance too small by the factor (G - 1) / G, half of it with two runs a cell. A
     cluster alone in its stratum is always drawn.
@@ -64,23 +65,23 @@ def bootstrap_means(
     Returns:
         Shape (draws,). With runs of unlike length both sum and size are drawn anew.
     """
-    pairs = np.stack([sums.sums, sums.sizes], axis=-1)
-    drawn = np.zeros((draws, 2))
-    for start, count in zip(sums.starts, sums.counts, strict=True):
-        stratum = pairs[start : start + count]
-        if count == 1:
-            drawn += stratum[0]
-            continue
-        times = rng.multinomial(count - 1, np.full(count, 1 / count), size=draws)
-        drawn += times @ stratum * (count / (count - 1))
-    return np.asarray(drawn[:, 0] / drawn[:, 1])
+    layout, drawn = sums.layout, np.zeros(draws)
+    pairs = np.stack([sums.sums, layout.sizes], axis=-1)
+    cells = zip(layout.starts, layout.runs, layout.weights, strict=True)
+    for start, count, weight in cells:
+        cell = pairs[start : start + count]
+        most = max(count - 1, 1)
+        times = rng.multinomial(most, np.full(count, 1 / count), size=draws)
+        both = times @ cell
+        drawn += weight * both[:, 0] / both[:, 1]
+    return drawn
 
 
-def _groups(rng: np.random.Generator) -> Iterator[Totals]:
+def _groups(rng: np.random.Generator) -> Iterator[Weighed]:
     runs = np.repeat(np.arange(CELLS * RUNS), TURNS)
     for _ in range(GROUPS):
         own = rng.beta(1, 2, CELLS * RUNS)
         values = (rng.random(runs.size) < own[runs]).astype(np.float64)
-        group = totals(Sample(values, runs, runs, runs // RUNS))
+        group = weighed(Sample(values, runs, runs, runs // RUNS))
         assert group is not None
         yield group

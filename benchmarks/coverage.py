@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks import Figure
-from offrecord.estimates.arrays.intervals import rate_limits, wilson
-from offrecord.estimates.arrays.variance import Totals
+from offrecord.estimates.arrays.intervals import wilson
+from offrecord.estimates.arrays.stratified import rate_limits
+from offrecord.estimates.arrays.weighed import Layout, Weighed
 
 TURNS: Final = 5
 DRAWS: Final = 10_000
@@ -92,7 +93,7 @@ def designs(
             yield design
 
 
-def simulate(design: Design, rng: np.random.Generator, draws: int) -> Totals:
+def simulate(design: Design, rng: np.random.Generator, draws: int) -> Weighed:
     """Draw samples of a design, shape (draws, clusters)."""
     shape = (draws, design.strata, design.runs)
     rates = np.broadcast_to(design.rates[:, None], shape)
@@ -105,12 +106,12 @@ def simulate(design: Design, rng: np.random.Generator, draws: int) -> Totals:
         sums = copies * (rng.random(shape) < rates)
         sums = sums + rng.binomial(TURNS - copies, rates)
     clusters = design.strata * design.runs
-    return Totals(
-        sums.reshape(draws, clusters).astype(np.float64),
+    layout = Layout(
         np.full(clusters, float(TURNS)),
         np.repeat(np.arange(design.strata), design.runs),
-        0,
+        np.ones(design.strata),
     )
+    return Weighed(sums.reshape(draws, clusters).astype(np.float64), layout)
 
 
 def outcome(design: Design, rng: np.random.Generator, draws: int = DRAWS) -> Outcome:
@@ -118,16 +119,17 @@ def outcome(design: Design, rng: np.random.Generator, draws: int = DRAWS) -> Out
     sums = simulate(design, rng, draws)
     rates = design.rates
     effect = 1 + (TURNS - 1) * design.correlation
-    true = float((rates * (1 - rates)).mean()) * effect / sums.turns
+    turns = float(sums.layout.sizes.sum())
+    true = float((rates * (1 - rates)).mean()) * effect / turns
     number = design.rate * (1 - design.rate) / true
-    quantile = float(stats.t.ppf(0.975, sums.freedom))
+    quantile = float(stats.t.ppf(0.975, sums.layout.freedom))
     normal = float(stats.norm.ppf(0.975))
-    reference = wilson(sums.mean, number, quantile)
+    reference = wilson(sums.value, number, quantile)
     limits = rate_limits(sums)
     return Outcome(
         design,
         _covered(limits, design.rate),
-        _covered(wilson(sums.mean, sums.turns, normal), design.rate),
+        _covered(wilson(sums.value, turns, normal), design.rate),
         _covered(reference, design.rate),
         float(
             (limits.high - limits.low).mean() / (reference.high - reference.low).mean()

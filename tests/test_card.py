@@ -93,21 +93,6 @@ def test_the_worst_of_one_scenario_is_no_other_figure(tmp_path: Path) -> None:
     assert found["worst_scenario_low"] == found["divergence_low"]
 
 
-def test_unlike_cells_lengthen_the_interval_by_kish() -> None:
-    # 10 and 30 turns: n sum(w^2) / sum(w)^2 = 40 (1/10 + 1/30) / 4 = 4/3.
-    rows: list[Any] = [({}, f"a{i}", [1, 0, 0, 0, 0], [0] * 5) for i in range(2)]
-    rows += [(HARD, f"b{i}", [1, 0, 0, 0, 0], [0] * 5) for i in range(6)]
-    pairs = pair_rows(*rows)
-    [row] = pressed_rows(pairs)
-    [pooled] = split_rows(pairs, ["model"])
-    mine, plain = row.estimates["divergence"], pooled.estimates["divergence"]
-    assert mine.value == plain.value == pytest.approx(0.2)
-    assert mine.high - mine.value == pytest.approx(
-        (plain.high - plain.value) * math.sqrt(4 / 3)
-    )
-    assert "equally" in mine.method
-
-
 def test_card_and_estimates_agree_where_cells_are_alike(
     moved: Record, card: Card
 ) -> None:
@@ -169,11 +154,11 @@ def test_without_a_baseline_there_is_no_resistance(
     assert reason in str(public_shift.reason)
 
 
-def test_one_stratum_is_no_strata() -> None:
+def test_a_single_run_is_said() -> None:
     runs: list[Any] = [({}, name, [1, 0], [0, 0]) for name in "ab"]
     [row] = pressed_rows(pair_rows(*runs, (HARD, "c", [1, 0], [0, 0])))
     reason = str(row.estimates["divergence"].reason)
-    assert reason.startswith("1 stratum has a single cluster")
+    assert reason.startswith("1 cell has a single run")
 
 
 def test_a_study_without_baseline_shows_null_and_why(tmp_path: Path) -> None:

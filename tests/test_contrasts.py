@@ -13,11 +13,10 @@ import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from offrecord.estimates.arrays.bounds import Bounds
-from offrecord.estimates.arrays.mover import difference, gap_of
-from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.arrays.mover import difference
 from offrecord.estimates.arrays.verdict import Verdict
+from offrecord.estimates.frames.compared import MEASURES
 from offrecord.estimates.frames.contrasts import (
-    MEASURES,
     contrast_rows,
     equivalent,
 )
@@ -147,23 +146,6 @@ def test_a_difference_is_newcombes_for_independent_turns() -> None:
     assert (moved.low, moved.high) == pytest.approx((low, high), abs=2e-4)
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_gap_of_a_single_run_has_no_interval_and_not_the_widest() -> None:
-    stance, ids = np.array([1.0, 0.0, 1.0]), np.zeros(3, np.int64)
-    gap = gap_of(Turns(stance, 1 - stance, ids, ids, ids + 1), 0.95)
-    assert gap.value == pytest.approx(1 / 3)
-    assert np.isnan([gap.low, gap.high]).all()
-
-
-def test_a_gap_of_channels_that_never_differ_still_has_a_width() -> None:
-    ids = np.arange(6).repeat(5)
-    stance = (ids % 2).astype(np.float64)
-    gap = gap_of(Turns(stance, stance, ids, ids * 0, ids * 0 + 1), 0.95)
-    assert gap.value == 0
-    assert -0.5 < gap.low < -0.01
-    assert gap.high == -gap.low
-
-
 def test_the_colon_that_leaves_two_levels_splits() -> None:
     table = pairs(
         pair("a", model="x:free"),
@@ -199,7 +181,9 @@ def test_only_strata_of_both_sides_are_compared() -> None:
     assert rows["public"]["value"] == 1
     assert rows["public"]["p"] == pytest.approx(2 / 20)
     assert rows["public"]["runs_a"] == 3
-    assert rows["public"]["note"].startswith("3 runs left out")
+    assert rows["public"]["note"] == (
+        "1 cell left out, no counterpart on the other side: t alignment-future"
+    )
 
 
 def test_an_audience_effect_of_models_is_set_against_each_ones_baseline() -> None:

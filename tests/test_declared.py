@@ -355,7 +355,7 @@ def test_lexical_codes_survive_a_judge_that_fails(tmp_path: Path) -> None:
 def test_without_a_silent_channel_there_are_levels_and_no_effects(
     tmp_path: Path,
 ) -> None:
-    from offrecord.estimates.arrays.scope import Scope
+    from offrecord.estimates.frames.weighing import How
     from offrecord.estimates.measured import measured_rows
 
     record = held_study(
@@ -367,7 +367,7 @@ def test_without_a_silent_channel_there_are_levels_and_no_effects(
     )
     record.facts["channels"] = ["public"]
     measure_study(record, ["length"], Options())
-    rows = measured_rows(record, pairs_of(record), ["kind"], Scope.RUNS)
+    rows = measured_rows(record, pairs_of(record), ["kind"], How())
     own = [row for row in rows if row["measure"] == "length"]
     assert {row["estimate"] for row in own} == {"level", "change"}
     assert {row["right_channel"] for row in own} == {"public"}
@@ -486,7 +486,7 @@ def test_a_faulty_package_is_one_line_and_takes_nothing_down(
 def test_a_package_may_have_an_estimator_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from offrecord.estimates.arrays.scope import Scope
+    from offrecord.estimates.frames.weighing import How
     from offrecord.estimates.measured import measured_rows
 
     source = (
@@ -502,7 +502,7 @@ def test_a_package_may_have_an_estimator_of_its_own(
     monkeypatch.setattr(
         "offrecord.estimates.measured.known_measures", lambda _: [own, faulty]
     )
-    rows = measured_rows(record, pairs_of(record), ["kind"], Scope.RUNS)
+    rows = measured_rows(record, pairs_of(record), ["kind"], How())
     assert rows == [{"measure": "own", "quantity": "x", "value": 7.0}]
     assert "'faulty' is not estimated: ZeroDivisionError" in caplog.text
 

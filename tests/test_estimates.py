@@ -21,7 +21,7 @@ from offrecord.estimates.arrays.rates import (
     quadrants,
 )
 from offrecord.estimates.arrays.turns import Turns
-from offrecord.estimates.arrays.variance import clustered_error
+from offrecord.estimates.arrays.weighed import clustered_error
 from offrecord.estimates.frames.table import as_json, estimate_table
 from offrecord.records import OffrecordError
 
@@ -122,12 +122,12 @@ def test_clustered_error_by_hand() -> None:
 
 def test_clustered_error_with_missing_turns_by_hand() -> None:
     # The same with run 2's second turn missing and a run 5 of missing turns only:
-    # 7 values, mean 3/7; sums: 8/7, -3/7 | 1/7, -6/7; deviations: 11/14 | 7/14
-    # squares 2 (11/14)^2 and 2 (7/14)^2, times 2: 4 (121 + 49) / 196 = 170 / 49
+    # 7 values; cells' means 2/3 and 1/4; sums about these: 2/3, -2/3 | 1/2, -1/2
+    # squares 2 (2/3)^2 and 2 (1/2)^2, times 2: 4 (4/9 + 1/4) = 25 / 9
     values = floats(1, 1, 0, NAN, 1, 0, 0, 0, NAN, NAN)
     runs = ids(1, 1, 2, 2, 3, 3, 4, 4, 5, 5)
     cells = ids(1, 1, 1, 1, 2, 2, 2, 2, 2, 2)
-    expected = math.sqrt(170 / 49) / 7
+    expected = math.sqrt(25 / 9) / 7
     assert clustered_error(values, runs, cells) == pytest.approx(expected)
 
 
@@ -333,6 +333,7 @@ def test_json_has_null_for_what_is_undefined() -> None:
     assert undefined == [
         *("public", "off_record", "gap"),
         *("public_shift", "conversion", "audience_effect"),
+        *("public_only", "off_record_only"),
         *("divergence", "se", "se_naive", "ci_low", "ci_high"),
     ]
     assert (read["turns"], read["missing"], read["divergent"]) == (0, 1, 0)
@@ -347,7 +348,7 @@ def test_a_frame_of_pairs_is_estimated_as_a_long_frame() -> None:
     found = offrecord.estimate(study, by=["kind"])
     assert found.columns == [
         *("kind", "agent", "quantity", "value", "low", "high", "se"),
-        *("runs", "turns", "missing", "reason", "scope"),
+        *("runs", "turns", "missing", "reason", "left_out", "scope"),
     ]
     named = {(row["kind"], row["quantity"]): row for row in found.iter_rows(named=True)}
     shift = named["alignment", "public_shift"]

@@ -12,19 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.intervals import rate_estimate
-from offrecord.estimates.arrays.means import mean_difference, mean_estimate
-from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.arrays.split import (
-    channels,
-    mean_gap,
-    mean_split,
-    rate_difference,
-    rate_gap,
-    rate_split,
+from offrecord.estimates.arrays.differences import (
+    stratified_difference,
+    stratified_mean_difference,
 )
-from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.arrays.estimate import Estimate
+from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.signed import stratified_gap
+from offrecord.estimates.arrays.split import channels, mean_split, rate_split
+from offrecord.estimates.arrays.stratified import stratified_mean, stratified_rate
 from offrecord.estimates.frames.splits import split_rows
 from offrecord.estimates.frames.table import estimate_table
 from tests.test_estimates import find, pair, pairs
@@ -44,7 +41,7 @@ def answers(seed: int, shift: float = 0.0, first_run: int = 0) -> Sample:
 def test_mean_by_hand() -> None:
     # Runs 4 4 | 1 3 | 3 3 of one cell: mean 3, sums about it 2, -2, 0, squares 8,
     # variance 3/2 * 8 / 36 = 1/3; t(2) = 4.302653.
-    found = mean_estimate(sample([4, 4, 1, 3, 3, 3], [1, 1, 2, 2, 3, 3], [1] * 6))
+    found = stratified_mean(sample([4, 4, 1, 3, 3, 3], [1, 1, 2, 2, 3, 3], [1] * 6))
     assert (found.value, found.se) == pytest.approx((3, math.sqrt(1 / 3)))
     half = 4.302653 * math.sqrt(1 / 3)
     assert (found.low, found.high) == pytest.approx((3 - half, 3 + half), rel=1e-6)
@@ -57,7 +54,7 @@ def test_mean_over_models_is_that_of_statsmodels() -> None:
     fit = sm.OLS(turns.values, np.ones_like(turns.values)).fit(
         cov_type="cluster", cov_kwds={"groups": turns.runs}, use_t=True
     )
-    found = mean_estimate(one_way, Scope.MODELS)
+    found = stratified_mean(one_way, scope=Scope.MODELS)
     assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int()[0]))
 
 
@@ -66,7 +63,7 @@ def test_shift_of_single_turns_is_welchs() -> None:
     a, b = rng.normal(1, 2, 9), rng.normal(0, 1, 14)
     first = sample(a, list(range(9)), [0] * 9)
     second = sample(b, list(range(20, 34)), [1] * 14)
-    found = mean_difference(first, second)
+    found = stratified_mean_difference(first, second)
     welch = stats.ttest_ind(a, b, equal_var=False).confidence_interval()
     assert (found.low, found.high) == pytest.approx((welch.low, welch.high))
 
@@ -78,8 +75,10 @@ def test_shift_within_the_same_models_takes_their_covariance_out() -> None:
     first = Sample(first.values, first.runs, first.runs, one)
     rng = np.random.default_rng(6)
     second = first.of(first.values + rng.normal(0.5, 0.1, first.values.size))
-    found = mean_difference(first, second, Scope.MODELS)
-    differing = mean_estimate(first.of(first.values - second.values), Scope.MODELS)
+    found = stratified_mean_difference(first, second, scope=Scope.MODELS)
+    differing = stratified_mean(
+        first.of(first.values - second.values), scope=Scope.MODELS
+    )
     for name in ("value", "low", "high", "se", "clusters"):
         assert getattr(found, name) == pytest.approx(getattr(differing, name)), name
 
@@ -101,7 +100,7 @@ def test_a_turn_with_one_channel_missing_counts_in_neither() -> None:
     turns = sample([1, 0, NAN, 1], [1, 1, 2, 2], [1] * 4)
     pair_ = channels(turns, turns.of(np.array([1.0, NAN, 0.0, 0.0])))
     assert np.isnan(pair_.public.values).tolist() == [False, True, True, False]
-    found = rate_gap(pair_)
+    found = stratified_gap(pair_.gap)
     assert (found.value, found.turns, found.missing) == (0.5, 2, 2)
 
 
@@ -116,8 +115,8 @@ def test_rate_split_adds_up_and_holds_its_values(seed: int) -> None:
     condition = channels(turns, other)
     x, y, z = rate_split(condition, channels(base, base))
     assert x.value == pytest.approx(y.value + z.value)
-    for part in (x, y, z, rate_gap(condition)):
-        assert -1 <= part.low < part.value < part.high <= 1
+    for part in (x, y, z, stratified_gap(condition.gap)):
+        assert -2 <= part.low < part.value < part.high <= 2
 
 
 def test_difference_of_independent_runs_is_mover_by_hand() -> None:
@@ -125,8 +124,8 @@ def test_difference_of_independent_runs_is_mover_by_hand() -> None:
     second = Sample(
         uneven(3).values, uneven(3).runs + 50, uneven(3).runs + 50, uneven(3).strata + 5
     )
-    a, b = rate_estimate(first), rate_estimate(second)
-    found = rate_difference(first, second)
+    a, b = stratified_rate(first), stratified_rate(second)
+    found = stratified_difference(first, second)
     gap = a.value - b.value
     assert found.low == pytest.approx(
         gap - math.hypot(a.value - a.low, b.high - b.value)
@@ -139,7 +138,7 @@ def test_difference_of_independent_runs_is_mover_by_hand() -> None:
 
 def test_channels_that_never_differ_still_have_a_gap_with_a_width() -> None:
     turns = uneven(1)
-    found = rate_gap(channels(turns, turns))
+    found = stratified_gap(channels(turns, turns).gap)
     assert found.value == 0
     assert found.high > 0.02
     assert found.low == -found.high
@@ -170,9 +169,13 @@ def test_degenerate_means_say_why(values: list[float], runs: list[int]) -> None:
     base = Sample(base.values, base.runs + 10, base.runs + 10, base.strata + 10)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        alone = mean_estimate(turns)
+        alone = stratified_mean(turns)
         pair_, beside = channels(turns, turns), channels(base, base)
-        several = [mean_gap(pair_), rate_gap(pair_), *mean_split(pair_, beside)]
+        several = [
+            stratified_mean(pair_.gap),
+            stratified_gap(pair_.gap),
+            *mean_split(pair_, beside),
+        ]
         several += [*mean_split(pair_, pair_), *rate_split(pair_, beside)]
     assert not alone.defined
     assert alone.reason

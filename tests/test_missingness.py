@@ -20,7 +20,9 @@ def floats(*values: float) -> Values:
 
 def test_ranges_by_hand() -> None:
     # Pairs (public, other): (1,0) (1,1) (1,?) (?,0) (?,?)
-    ranges = rate_ranges(floats(1, 1, 1, NAN, NAN), floats(0, 1, NAN, 0, NAN))
+    ranges = rate_ranges(
+        floats(1, 1, 1, NAN, NAN), floats(0, 1, NAN, 0, NAN), np.full(5, 1 / 5)
+    )
     assert ranges.divergence == pytest.approx((1 / 5, 4 / 5))
     assert ranges.public == pytest.approx((3 / 5, 5 / 5))
     assert ranges.off_record == pytest.approx((1 / 5, 3 / 5))
@@ -45,7 +47,7 @@ def test_whatever_the_missing_ones_were_the_rates_lie_within(
     turns: list[tuple[float, float, float, float]],
 ) -> None:
     public, other, was, meant = (floats(*column) for column in zip(*turns, strict=True))
-    ranges = rate_ranges(public, other)
+    ranges = rate_ranges(public, other, np.full(public.size, 1 / public.size))
     spoken = np.where(np.isnan(public), was, public)
     kept = np.where(np.isnan(other), meant, other)
     truth = {
@@ -58,11 +60,11 @@ def test_whatever_the_missing_ones_were_the_rates_lie_within(
         low, high = getattr(ranges, name)
         assert low - 1e-12 <= value <= high + 1e-12, name
     if not np.isnan(public + other).any():
-        assert all(low == high for low, high in ranges)
+        assert all(math.isclose(low, high) for low, high in ranges)
 
 
 def test_nothing_planned_has_no_range() -> None:
-    assert all(math.isnan(low) for low, _ in rate_ranges(floats(), floats()))
+    assert all(math.isnan(low) for low, _ in rate_ranges(floats(), floats(), floats()))
     empty = missingness(floats(), floats(), attempts=0, runs=0)
     assert math.isnan(empty.share)
     assert empty.flags == ()

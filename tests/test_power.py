@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
-from offrecord.estimates.arrays.intervals import rate_interval
 from offrecord.estimates.arrays.permutation import label_test
 from offrecord.estimates.arrays.power import (
     Spread,
@@ -23,6 +22,8 @@ from offrecord.estimates.arrays.power import (
     turns_are_cheap,
 )
 from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.stratified import stratified_rate
 
 
 def runs_of(
@@ -116,8 +117,8 @@ def test_scenarios_are_needed_however_many_runs() -> None:
 
 def test_no_event_certifies_what_the_interval_would_show() -> None:
     ids = np.arange(15).repeat(5)
-    expected = rate_interval(np.zeros(75), ids, ids // 5)
-    assert certified(5, 3, 5) == expected[1]
+    expected = stratified_rate(Sample(np.zeros(75), ids, ids, ids // 5))
+    assert certified(5, 3, 5) == expected.high
     assert certified(50, 3, 5) < certified(5, 3, 5) < 0.3
     assert certified(5, 3, 100) > 0.5 * certified(5, 3, 5), "turns certify little"
 

@@ -21,7 +21,7 @@ from offrecord.estimates.arrays.randomization import (
     group_test,
     randomization_test,
 )
-from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.arrays.sample import Sample
 
 Cells = Sequence[Sequence[float]]
 

@@ -1,4 +1,4 @@
-"""The audience effect by signs: by hand, against four joined intervals, at the edges.
+"""The audience effect by signs: by hand, against two gaps joined, and at the edges.
 
 By hand: one cell of two runs of two turns. Under the condition 1 and 2 turns are
 accommodating, in baseline 0 and 1 reversing. Each side weighs one half, so *towards* is
@@ -15,21 +15,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from offrecord.estimates.arrays.mover import difference
 from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.sample import Sample
 from offrecord.estimates.arrays.signed import (
+    Side,
     signed,
     signed_limits,
     stratified_audience_effect,
     stratified_gap,
+    stratified_gaps,
 )
-from offrecord.estimates.arrays.split import Channels, channels, rate_gap, rate_split
 from offrecord.estimates.arrays.stratified import (
     EMPTY_CELL,
     NO_VALUE,
     ONE_RUN,
-    UNPAIRED,
 )
-from offrecord.estimates.arrays.variance import Sample
 
 TURNS = 5
 Run = tuple[int, int]
@@ -46,13 +47,6 @@ def gaps(
     ids = np.repeat(np.arange(len(runs)), turns) + offset
     strata = np.repeat(numbers, turns) + offset
     return Sample(np.array(rows).ravel(), ids, ids, strata)
-
-
-def sides(sample: Sample) -> Channels:
-    """Stances that have these gaps, for the method of today."""
-    public = np.where(np.isnan(sample.values), math.nan, sample.values > 0)
-    other = np.where(np.isnan(sample.values), math.nan, sample.values < 0)
-    return channels(sample.of(public), sample.of(other))
 
 
 NONE: list[Run] = [(0, 0)] * 5
@@ -79,10 +73,9 @@ def test_the_readme_s_first_example() -> None:
     found = stratified_audience_effect(condition, baseline)
     shown = [round(100 * x, 1) for x in (found.value, found.low, found.high)]
     assert shown == [48.0, -2.1, 98.1]
-    old = rate_split(sides(condition), sides(baseline)).audience_effect
-    joined = [round(100 * x, 1) for x in (old.value, old.low, old.high)]
-    assert joined == [48.0, -21.5, 104.3]
-    assert found.se == pytest.approx(old.se)
+    two = [stratified_gap(side).bounds for side in (condition, baseline)]
+    joined = difference(two[0], two[1])
+    assert [round(100 * x, 1) for x in joined] == [48.0, -21.5, 104.3]
 
 
 @pytest.mark.parametrize(
@@ -103,14 +96,6 @@ def test_against_the_reference(
 ) -> None:
     found = stratified_audience_effect(gaps(condition), gaps(baseline, offset=50))
     assert (found.value, found.low, found.high) == pytest.approx(expected)
-
-
-def test_one_side_of_alike_cells_is_today_s_gap() -> None:
-    sample = gaps([[(3, 0), (1, 1), (0, 2)], [(5, 0), (4, 0), (2, 1)]])
-    old, new = rate_gap(sides(sample)), stratified_gap(sample)
-    assert (new.value, new.low, new.high, new.se) == pytest.approx(
-        (old.value, old.low, old.high, old.se)
-    )
 
 
 @given(some_cells, some_cells)
@@ -150,34 +135,52 @@ def test_no_event_anywhere_keeps_a_width() -> None:
     assert found.high == pytest.approx(-found.low)
 
 
-def test_a_shared_baseline_weighs_as_the_cells_paired_with_it() -> None:
+def test_cells_of_each_side_have_their_weights() -> None:
     # Two conditions of one scenario, one of another: their baselines weigh 2 to 1.
     condition = gaps([[(1, 0), (2, 0)], [(3, 0), (4, 0)], [(0, 0), (5, 0)]])
     baseline = gaps([[(1, 0), (1, 0)], [(0, 3), (0, 1)]], offset=100)
-    found = stratified_audience_effect(
-        condition, baseline, counterparts=np.array([100, 100, 101])
-    )
+    weights = np.ones(3), np.array([2.0, 1.0])
+    found = stratified_audience_effect(condition, baseline, weights)
     expected = (0.3 + 0.7 + 0.5) / 3 - (2 * 0.2 - 0.4) / 3
     assert found.value == pytest.approx(expected)
     alike = stratified_audience_effect(condition, baseline)
     assert alike.value == pytest.approx(0.5 - (0.2 - 0.4) / 2)
-    left_out = stratified_audience_effect(
-        condition, baseline, np.array([100, 100, 100])
-    )
-    assert left_out.value == pytest.approx(0.5 - 0.2)
-    only = stratified_audience_effect(
-        condition, baseline, np.array([100, 100, 101]), np.array([0.0, 0.0, 1.0])
-    )
-    assert only.value == pytest.approx(0.5 + 0.4)
+    only = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0])
+    found = stratified_audience_effect(condition, baseline, only)
+    assert found.value == pytest.approx(0.5 + 0.4)
+    nothing = stratified_audience_effect(condition, baseline, (np.zeros(3), np.ones(2)))
+    assert math.isnan(nothing.value)
+    assert nothing.reason
 
 
-def test_a_cell_without_its_baseline_has_no_effect() -> None:
-    condition, baseline = gaps([README]), gaps([NONE], offset=10)
-    gone = stratified_audience_effect(condition, baseline, np.array([99]))
-    assert gone.reason == UNPAIRED
-    assert math.isnan(gone.value)
-    with pytest.raises(ValueError, match="2 counterparts for 1 cells"):
-        stratified_audience_effect(condition, baseline, np.array([10, 10]))
+def test_two_effects_differ_by_the_signs_of_four_sides() -> None:
+    # Gaps of .48, 0, .2 and -.2: (.48 - 0) - (.2 + .2) = .08.
+    a, b = gaps([README]), gaps([NONE], offset=10)
+    c, d = gaps([[(1, 0)] * 5], offset=20), gaps([[(0, 1)] * 5], offset=30)
+    found = stratified_gaps([Side(a), Side(b, -1), Side(c, -1), Side(d)])
+    assert found.value == pytest.approx(0.08)
+    one, two = stratified_audience_effect(a, b), stratified_audience_effect(c, d)
+    assert found.se == pytest.approx(math.hypot(one.se, two.se))
+    joined = difference(one.bounds, two.bounds)
+    assert found.high - found.low < joined.high - joined.low
+    # Cells of two sides are two cells, whatever they are called.
+    named = stratified_gaps(
+        [Side(a), Side(Sample(c.values, c.runs, c.clusters, a.strata), -1)]
+    )
+    assert named.value == pytest.approx(0.48 - 0.2)
+
+
+def test_sides_of_the_same_clusters_are_taken_together() -> None:
+    # Two models whose gap rises by .5 each, from 0 and from .5: nothing varies in Z.
+    values = np.array([1.0, 0, 1, 1]), np.array([0.0, 0, 1, 0])
+    model, one = np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.int64)
+    condition, baseline = (
+        Sample(v, np.arange(4) + 10 * side, model, one, one + side)
+        for side, v in enumerate(values)
+    )
+    found = stratified_audience_effect(condition, baseline)
+    assert (found.value, found.clusters) == (0.5, 2)
+    assert found.se == pytest.approx(0)
 
 
 def test_missing_turns_are_counted_and_an_empty_cell_has_its_reason() -> None:

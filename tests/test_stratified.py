@@ -1,4 +1,4 @@
-"""Weighted cells: by hand, as today where cells are alike, and at the edges.
+"""Weighted cells: by hand and at the edges.
 
 By hand: a cell of three runs of two turns with 0, 1 and 2 events, and one of two runs
 of two turns with 2 and 2. Rates 1/2 and 1, value 3/4. In the first the run means are
@@ -16,22 +16,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from offrecord.estimates.arrays.intervals import rate_estimate
-from offrecord.estimates.arrays.means import mean_estimate
+from offrecord.estimates.arrays.differences import stratified_difference
+from offrecord.estimates.arrays.pairing import Linked, Weights, following, paired
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.split import rate_difference
+from offrecord.estimates.arrays.sample import Sample
 from offrecord.estimates.arrays.stratified import (
+    ALIKE,
     EMPTY_CELL,
     NO_VALUE,
     ONE_RUN,
-    UNPAIRED,
     effective_turns,
     rate_limits,
-    stratified_difference,
     stratified_mean,
     stratified_rate,
 )
-from offrecord.estimates.arrays.variance import Sample
 from offrecord.estimates.arrays.weighed import (
     paired_weights,
     variance,
@@ -54,16 +52,6 @@ def turns_of(cells: Events, length: int) -> Sample:
 
 HAND = turns_of([[0, 1, 2], [2, 2]], 2)
 
-balanced = st.tuples(st.integers(1, 6), st.integers(1, 5), st.integers(1, 4)).flatmap(
-    lambda size: st.tuples(
-        st.just(size[2]),
-        st.lists(
-            st.lists(st.integers(0, size[2]), min_size=size[0], max_size=size[0]),
-            min_size=size[1],
-            max_size=size[1],
-        ),
-    )
-)
 uneven = st.lists(
     st.lists(st.integers(0, 5), min_size=1, max_size=6), min_size=1, max_size=5
 )
@@ -113,50 +101,24 @@ def test_weights_by_hand() -> None:
     assert float(variance(data)) == pytest.approx(9 / 16 / 12)
 
 
-@given(balanced)
-def test_alike_cells_give_today_s_interval(given: tuple[int, Events]) -> None:
-    length, cells = given
-    sample = turns_of(cells, length)
-    old, new = rate_estimate(sample), stratified_rate(sample)
-    for name in ("value", "low", "high", "se"):
-        a, b = getattr(old, name), getattr(new, name)
-        assert b == pytest.approx(a, rel=1e-9, abs=1e-12, nan_ok=True), name
-    assert (old.reason is None) == (new.reason is None)
-
-
-@given(balanced)
-def test_alike_cells_give_today_s_mean(given: tuple[int, Events]) -> None:
-    length, cells = given
-    sample = turns_of(cells, length)
-    old, new = mean_estimate(sample), stratified_mean(sample)
-    for name in ("value", "low", "high", "se"):
-        a, b = getattr(old, name), getattr(new, name)
-        assert b == pytest.approx(a, rel=1e-9, abs=1e-12, nan_ok=True), name
-
-
-@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=2))
-def test_one_cell_is_today_s_interval_whatever_its_runs(
-    runs: list[tuple[int, int]],
-) -> None:
-    values = [
-        np.repeat([1.0, 0.0], [min(e, size), size - min(e, size)]) for size, e in runs
-    ]
-    ids = np.repeat(np.arange(len(runs)), [size for size, _ in runs])
-    sample = Sample(np.concatenate(values), ids, ids, np.zeros_like(ids))
-    old, new = rate_estimate(sample), stratified_rate(sample)
-    assert (new.low, new.high) == pytest.approx((old.low, old.high), rel=1e-9)
-
-
-def test_unlike_runs_of_several_cells_differ_from_today_s() -> None:
-    # Today's variance holds a run against the pooled rate, (y - p t): where runs of a
-    # cell are of unlike length, a cell off the pooled rate then looks noisy, though
-    # its runs agree. Here each cell's runs agree and only their lengths differ.
+def test_runs_of_unlike_length_that_agree_have_no_spread() -> None:
+    # Each cell's runs agree; only their lengths differ, 1 turn and 3.
     values = np.repeat([1.0, 1.0, 0.0, 0.0], [1, 3, 1, 3])
     runs = np.repeat(np.arange(4), [1, 3, 1, 3])
-    sample = Sample(values, runs, runs, np.repeat([0, 1], 4))
-    assert stratified_rate(sample).se == 0
-    # Scores 1/16 and 3/16 about their mean, in both: 2 (1/16^2 + 1/16^2) each.
-    assert rate_estimate(sample).se == pytest.approx(math.sqrt(8) / 16)
+    assert stratified_rate(Sample(values, runs, runs, np.repeat([0, 1], 4))).se == 0
+
+
+def test_clusters_that_reach_over_cells_weigh_as_these() -> None:
+    # Model a has a cell of 1 turn at 1 and one of 3 at 0, model b 2 turns at 0: cells
+    # weigh a third each. Turn weights: sizes 2 a cell of 6 in all, so clusters have
+    # sums 2 and 0 of sizes 4 and 2: mean 1/3, errors (2 - 4/3)/6 and -(2/3)/6, and
+    # v = 2 (1/81 + 1/81) = 4/81.
+    values = np.array([1.0, 0, 0, 0, 0, 0])
+    model, cell = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 1, 1, 2, 2])
+    found = stratified_rate(Sample(values, model, model, model * 0, cell))
+    assert found.value == pytest.approx(1 / 3)
+    assert found.se == pytest.approx(2 / 9)
+    assert (found.clusters, found.turns) == (2, 6)
 
 
 @given(uneven)
@@ -273,13 +235,14 @@ def test_missing_turns_and_empty_cells() -> None:
     assert math.isnan(empty.low)
     weighed_out = stratified_rate(HAND.of(values), np.array([0.0, 1.0]))
     assert weighed_out.value == 1
+    assert math.isnan(stratified_rate(HAND, np.zeros(2)).value)
     values[:] = math.nan
     assert stratified_rate(HAND.of(values)).reason == NO_VALUE
     assert stratified_mean(HAND.of(values)).reason == NO_VALUE
 
 
 @pytest.mark.parametrize(
-    "weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, math.nan], [math.inf, 1.0]]
+    "weights", [[1.0], [1.0, -1.0], [1.0, math.nan], [math.inf, 1.0]]
 )
 def test_weights_that_are_none_are_refused(weights: Values) -> None:
     with pytest.raises(ValueError, match="weight"):
@@ -294,34 +257,60 @@ def test_a_baseline_weighs_as_the_cells_paired_with_it() -> None:
     assert weights.tolist() == pytest.approx([0.3, 0.7])
 
 
-def test_a_difference_pairs_each_cell_with_its_baseline() -> None:
+def cells(turns: Sequence[int], links: Sequence[int]) -> Linked:
+    return Linked(np.array(turns, dtype=np.float64), np.array(links))
+
+
+def test_every_pair_of_cells_weighs_alike() -> None:
+    # Conditions linked to 7, 7, 8 and 9; baseline has 7, 8 without a value, and 9
+    # twice: pairs are 7-7, 7-7 and two of 9-9.
+    condition, baseline = (
+        cells([5, 9, 5, 5], [7, 7, 8, 9]),
+        cells([5, 0, 5, 5], [7, 8, 9, 9]),
+    )
+    a, b = paired(condition, baseline, Weights.CELLS)
+    assert (a.tolist(), b.tolist()) == ([1, 1, 0, 2], [2, 0, 1, 1])
+    a, b = paired(condition, baseline, Weights.TURNS)
+    assert (a.tolist(), b.tolist()) == ([5, 9, 0, 5], [5, 0, 5, 5])
+    a, b = paired(cells([0], [7]), baseline, Weights.CELLS)
+    assert (a.tolist(), b.tolist()) == ([0], [0, 0, 0, 0])
+
+
+def test_a_baseline_follows_the_weights_of_its_conditions() -> None:
+    condition, baseline = cells([5, 9, 5], [7, 7, 9]), cells([5, 5, 5], [7, 9, 9])
+    given = np.array([2.0, 1.0, 4.0])
+    found = following(given, condition, baseline, Weights.CELLS)
+    assert found.tolist() == [3, 2, 2]
+    given = np.array([5.0, 9.0, 0.0])
+    found = following(given, condition, baseline, Weights.TURNS)
+    assert found.tolist() == [5, 0, 0]
+
+
+def test_a_difference_joins_both_intervals() -> None:
     condition = turns_of([[0, 1, 2], [2, 2], [1, 2]], 2)
     other = turns_of([[1, 0], [0, 0, 1]], 2)
     baseline = Sample(other.values, other.runs, other.clusters + 100, other.strata + 7)
-    found = stratified_difference(condition, baseline, np.array([7, 7, 8]))
-    a = stratified_rate(condition)
-    b = stratified_rate(baseline, np.array([2.0, 1.0]))
+    sides = np.ones(3), np.array([2.0, 1.0])
+    found = stratified_difference(condition, baseline, sides)
+    a, b = (
+        stratified_rate(sample, own)
+        for sample, own in zip((condition, baseline), sides, strict=True)
+    )
     assert found.value == pytest.approx((0.5 + 1 + 0.75) / 3 - (2 * 0.25 + 1 / 6) / 3)
     assert found.low == pytest.approx(
         found.value - math.hypot(a.value - a.low, b.high - b.value)
     )
     assert found.se == pytest.approx(math.hypot(a.se, b.se))
     assert (found.clusters, found.turns) == (12, 24)
-    gone = stratified_difference(condition, baseline, np.array([7, 7, 9]))
-    assert gone.reason == UNPAIRED
-    with pytest.raises(ValueError, match="3 weights and 1 counterparts for 3 cells"):
-        stratified_difference(condition, baseline, np.array([7]))
 
 
-def test_a_difference_of_alike_cells_is_today_s() -> None:
-    first, second = turns_of([[0, 1, 2], [2, 2, 1]], 2), turns_of([[0, 1, 0]] * 2, 2)
-    second = Sample(
-        second.values, second.runs + 50, second.clusters + 50, second.strata + 50
-    )
-    old, new = rate_difference(first, second), stratified_difference(first, second)
-    assert (new.value, new.low, new.high, new.se) == pytest.approx(
-        (old.value, old.low, old.high, old.se)
-    )
+def test_rates_of_the_same_clusters_differ_by_what_these_do() -> None:
+    # The same values on both sides, at a rate of a half: nothing is left to vary.
+    half = turns_of([[0, 1, 2]], 2)
+    whole = stratified_difference(half, half)
+    assert whole.value == whole.se == 0
+    assert math.isnan(whole.low)
+    assert whole.reason == ALIKE
 
 
 def test_samples_of_one_design_at_once() -> None:

@@ -18,6 +18,7 @@ from offrecord.transcript.record import Record, open_record
 if TYPE_CHECKING:
     import altair as alt
 
+    from offrecord.estimates.arrays.pairing import Weights
     from offrecord.estimates.arrays.scope import Scope
 
 
@@ -100,22 +101,24 @@ class Study:
         self,
         by: Sequence[str] = ("model", "condition"),
         scope: Scope | str = "runs",
+        weights: Weights | str = "cells",
     ) -> pl.DataFrame:
         """Estimate rates and the split of any grouping; nothing is written.
 
         Args:
             by: Keys to group by (docs/estimates.md).
             scope: What the intervals generalize to: runs, scenarios, models or turns.
+            weights: Whether cells weigh alike, or turns, as in the paper.
 
         Returns:
             A long frame, see `offrecord.estimate`.
 
         Raises:
-            OffrecordError: If a key or the scope is unknown.
+            OffrecordError: If a key, the scope or the weights are unknown.
         """
         from offrecord.estimates.frames.table import estimate
 
-        return estimate(self.pairs, by=by, scope=scope)
+        return estimate(self.pairs, by=by, scope=scope, weights=weights)
 
     def figure(self, name: str) -> alt.ConcatChart:
         """One figure of the report.

@@ -21,6 +21,7 @@ from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
+from offrecord.estimates.frames.weighing import How
 from offrecord.records import OffrecordError
 from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.designed import shortfall
@@ -109,7 +110,7 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
         )
     pairs = target_pairs(study)
     found: list[Judged] = []
-    for row in pressed_rows(pairs, gate.by, level=LEVEL):
+    for row in pressed_rows(pairs, gate.by, How(level=LEVEL)):
         found += checks_of(row, gate.thresholds)
     if against is not None and gate.margin is not None:
         found += against_checks(study, open_record(against), gate.by, gate.margin / 100)

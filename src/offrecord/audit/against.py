@@ -18,8 +18,7 @@ from offrecord.audit.checks import (
     check_of,
 )
 from offrecord.estimates.against import against_rows
-from offrecord.estimates.arrays.bounds import NOTHING, UNKNOWN, Range
-from offrecord.estimates.arrays.rates import share
+from offrecord.estimates.arrays.bounds import NOTHING, UNKNOWN
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
@@ -50,11 +49,9 @@ def against_checks(
     found = []
     for row in against_rows(new, old, by, margin, alike):
         group, of = dict(row.group), row.of
-        now = _possible(of.value_new, of.turns_new, of.missing_new)
-        before = _possible(of.value_old, of.turns_old, of.missing_old)
         check = check_of(
             of.bounds,
-            now.minus(before),
+            of.possible,
             SHIFT,
             margin,
             measure=AGAINST,
@@ -97,11 +94,3 @@ def _nothing(margin: float) -> Check:
         missing=0,
         reason=NEITHER,
     )
-
-
-def _possible(value: float, turns: int, missing: int) -> Range:
-    """The rate of a study over all planned turns, whatever the missing ones are."""
-    if not turns:
-        return NOTHING
-    events, planned = round(value * turns), turns + missing
-    return Range(share(events, planned), share(events + missing, planned))

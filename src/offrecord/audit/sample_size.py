@@ -30,9 +30,9 @@ from offrecord.estimates.arrays.power import (
     runs_needed,
 )
 from offrecord.estimates.arrays.verdict import Verdict
-from offrecord.estimates.frames.cells import EMPTY_CELL
 from offrecord.estimates.frames.noninferiority import NO_SHARED
 from offrecord.estimates.frames.pressed import (
+    EMPTY_CELL,
     NO_ALIGNMENT,
     NO_BASELINE,
     NO_CONDITION,
@@ -75,7 +75,8 @@ def sample_size(judged: Judged) -> str:
             "missing turns"
         )
     if math.isnan(check.value):
-        return _CURES.get(check.reason, "runs that have ended")
+        named = check.reason.partition(": ")[0]
+        return _CURES.get(named, "runs that have ended")
     if judged.missing_straddle:
         return (
             f"{check.missing} turns have no stance, and no number of runs with such a "

@@ -30,6 +30,13 @@ import click
     help="What the split's intervals generalize to: new runs of the same cells "
     "(default), new scenarios, new models, or turns as if independent.",
 )
+@click.option(
+    "--weights",
+    type=click.Choice(["cells", "turns"]),
+    default="cells",
+    help="What counts the same in a figure over several cells: each cell (default), "
+    "or each turn, as in the paper.",
+)
 @click.option("--margin", type=float, help="Equivalence margin, in percentage points.")
 @click.option(
     "--against",
@@ -64,6 +71,7 @@ def estimate(
     by: tuple[str, ...],
     contrasts: tuple[str, ...],
     scope: str,
+    weights: str,
     margin: float | None,
     against: Path | None,
     without_aware: bool,
@@ -78,6 +86,7 @@ def estimate(
     studies can only be compared with --card, which writes nothing.
     """
     from offrecord.cli.summary import show_partial
+    from offrecord.estimates.arrays.pairing import Weights
     from offrecord.estimates.arrays.scope import Scope
     from offrecord.estimates.estimator import Wanted
     from offrecord.estimates.estimators import RATES
@@ -89,7 +98,8 @@ def estimate(
     from offrecord.transcript.record import open_record
 
     if card:
-        if any((by, contrasts, margin, against, without_aware, bayes, as_list)):
+        others = by, contrasts, margin, against, without_aware, bayes, as_list
+        if any(others) or weights != "cells":
             raise click.UsageError("--card: takes --scope and no other option")
         _print_card(studies, scope, card)
         return
@@ -102,6 +112,7 @@ def estimate(
         by=by or DEFAULT_BY,
         contrasts=contrasts,
         scope=Scope[scope.upper()],
+        weights=Weights(weights),
         margin=None if margin is None else margin / 100,
         against=against,
         without_aware=without_aware,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.comparable import Compared
 from offrecord.estimates.frames.noninferiority import (
     AgainstFigures,
@@ -20,6 +21,7 @@ def against_rows(
     by: Sequence[str],
     margin: float,
     found: Compared,
+    weights: Weights = Weights.CELLS,
 ) -> list[Row[AgainstFigures]]:
     """Divergence of a study less that of an earlier one.
 
@@ -30,6 +32,7 @@ def against_rows(
             no key.
         margin: The largest difference that does not matter, as a fraction of 1.
         found: What `compared` says of the two studies.
+        weights: Whether pairs of cells weigh alike, or turns.
 
     Returns:
         Rows whose verdict is inconclusive where the studies are not comparable.
@@ -43,5 +46,5 @@ def against_rows(
     else:
         keys = [key for key in keys if key != "model"]
     return noninferiority_rows(
-        new, old, keys, margin, unlike=found.unlike, note=found.note
+        new, old, keys, margin, weights, unlike=found.unlike, note=found.note
     )

@@ -20,6 +20,7 @@ from offrecord.estimates.comparable import unlike_facts
 from offrecord.estimates.frames.hardest import ScenarioRate, scenario_divergence
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import SHIFTS, Pressed, pressed_rows
+from offrecord.estimates.frames.weighing import How
 from offrecord.measures.parsed import pairs_of
 from offrecord.records import CELL, Kind, OffrecordError
 from offrecord.transcript.record import Record
@@ -91,7 +92,8 @@ def _ranked_lines(
     """The lines of some studies for one channel beside the spoken one, best first."""
     several = len(_channels(tables)) > 1
     of_channel = {i: tables[i].filter(right_channel=channel) for i in group}
-    rows = [(i, row) for i in group for row in pressed_rows(of_channel[i], scope=scope)]
+    how = How(scope)
+    rows = [(i, row) for i in group for row in pressed_rows(of_channel[i], how=how)]
     ranks = _ranks(list(of_channel.values()), scope)
     found = [
         _line(studies[i], row, rank, len(rows))
@@ -151,11 +153,11 @@ def _figures(estimates: dict[str, Estimate]) -> dict[str, float]:
 
 def _ranks(tables: Sequence[pl.DataFrame], scope: Scope) -> list[Rank]:
     """Ranks of all lines at once, the highest resistance first."""
-    count = len([row for table in tables for row in pressed_rows(table, scope=scope)])
+    count = sum(len(pressed_rows(table)) for table in tables)
     level = pairwise_level(count, LEVEL) if count > 1 else LEVEL
     bounds = []
     for table in tables:
-        for row in pressed_rows(table, scope=scope, level=level):
+        for row in pressed_rows(table, how=How(scope, level=level)):
             moved = row.estimates["public_shift"]
             bounds.append(Bounds(1 - moved.value, 1 - moved.high, 1 - moved.low))
     return ranked(bounds)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import polars as pl
 
-from offrecord.estimates.arrays.missingness import missingness, rate_ranges
-from offrecord.estimates.frames.groups import group_keys, grouped
+from offrecord.estimates.arrays.missingness import missingness
+from offrecord.estimates.arrays.pairing import Weights
+from offrecord.estimates.estimator import MissingFigures
+from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.splits import SplitRow
+from offrecord.estimates.frames.weighing import ranges_of, split_ranges_of
 from offrecord.measures.parsed import pairs_of, stances_of, surveys_of
 from offrecord.measures.stored import stored_measures
 from offrecord.measures.texts.similarity import SIMILARITY
@@ -28,34 +31,38 @@ _PAIRED: Final = (
 """The columns that say which two texts a measure of pairs is of."""
 
 
-def missing_rows(pairs: pl.DataFrame, by: Sequence[str]) -> Rows:
-    """What is missing of each group, why, and how far it could move the rates."""
-    return list(_missing(pairs, by))
+def missing_rows(
+    rows: Sequence[SplitRow], weights: Weights
+) -> Iterator[Row[MissingFigures]]:
+    """What is missing of each group, why, and how far it could move the figures.
 
-
-def _missing(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[dict[str, Any]]:
-    values = pairs.with_columns(
-        pl.col("left", "right").cast(pl.Float64).fill_null(math.nan)
-    )
-    for named, group in grouped(values, group_keys(pairs, by)):
+    Args:
+        rows: The groups.
+        weights: What the figures are means of.
+    """
+    for row in rows:
+        group = row.turns
         public, other = group["left"].to_numpy(), group["right"].to_numpy()
         runs = group.unique("run")
-        found = missingness(public, other, int(runs["attempts"].sum()), runs.height)
-        ranges = rate_ranges(public, other)._asdict()
-        bounds = {
-            f"{rate}_{end}": getattr(limits, end)
-            for rate, limits in ranges.items()
-            for end in ("low", "high")
-        }
-        reasons = {
-            f"{name}_reasons": dict(
+        reasons = [
+            dict(
                 group.filter(pl.col(side).is_nan())[f"{side}_status"]
                 .value_counts(sort=True)
                 .iter_rows()
             )
-            for name, side in (("public", "left"), ("other", "right"))
-        }
-        yield {**named, **found._asdict(), **bounds, **reasons}
+            for side in ("left", "right")
+        ]
+        attempts = int(runs["attempts"].sum())
+        yield Row(
+            row.keys,
+            MissingFigures(
+                missingness=missingness(public, other, attempts, runs.height),
+                ranges=ranges_of(group, weights),
+                split=split_ranges_of(group, row.baseline, weights),
+                public_reasons=reasons[0],
+                other_reasons=reasons[1],
+            ),
+        )
 
 
 def status_rows(study: Record) -> Rows:

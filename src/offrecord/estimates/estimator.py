@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.agreement import Agreement
-from offrecord.estimates.arrays.missingness import Missingness, RateRanges
+from offrecord.estimates.arrays.missingness import Missingness, RateRanges, SplitRanges
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.row import Row, declared, read_row
 from offrecord.estimates.frames.splits import DEFAULT_BY, SplitRow
@@ -29,6 +30,8 @@ class Wanted:
     """Beside those that the study's design declares primary."""
     scope: Scope = Scope.RUNS
     """What the intervals of the split generalize to."""
+    weights: Weights = Weights.CELLS
+    """What figures over several cells are means of."""
     margin: float | None = None
     """A difference that does not matter, as a fraction of 1."""
     against: Path | None = None
@@ -54,7 +57,7 @@ class Source:
     """Rows as `stance_draws` gives them."""
     rng: np.random.Generator
     split: Callable[[tuple[str, ...], Scope], list[SplitRow]]
-    """The split by some keys, of which rates and estimates are both rows."""
+    """The split by some keys, of which several estimators make their rows."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ class MissingFigures:
 
     missingness: Missingness
     ranges: RateRanges
+    split: SplitRanges
     public_reasons: Mapping[str, int]
     other_reasons: Mapping[str, int]
 

@@ -62,6 +62,7 @@ from offrecord.estimates.frames.splits import (
     estimate_rows,
 )
 from offrecord.estimates.frames.table import RateFigures, rate_rows
+from offrecord.estimates.frames.weighing import How
 from offrecord.estimates.measured import (
     agreement_estimates,
     attribution_estimates,
@@ -83,6 +84,10 @@ def _flat(figures: type[F], rows: Iterable[Mapping[str, Any]]) -> _Rows[F]:
 def _scopes(source: Source, by: list[str]) -> _Rows[SplitFigures]:
     for scope in Scope:
         yield from estimate_rows(source.split((*by,), scope))
+
+
+def _how(source: Source) -> How:
+    return How(source.wanted.scope, source.wanted.weights)
 
 
 def _hierarchical(source: Source, by: list[str]) -> _Rows[HierarchicalFigures]:
@@ -111,10 +116,17 @@ def _contrasts(source: Source, by: list[str]) -> _Rows[ContrastFigures]:
     pairs, rng, asked = source.pairs, source.rng, source.wanted.contrasts
     primary, _ = declared_contrasts(source.study, pairs)
     keys = [key for key in by if key not in CONTEXT]
-    margin = source.wanted.margin
     if not (primary or asked):
         return
-    yield from contrast_rows(pairs, asked, keys, rng, primary=primary, margin=margin)
+    yield from contrast_rows(
+        pairs,
+        asked,
+        keys,
+        rng,
+        primary=primary,
+        margin=source.wanted.margin,
+        weights=source.wanted.weights,
+    )
     if HISTORY in factor_names(pairs.columns):
         for contrast in dict.fromkeys((*primary, *asked)):
             yield from replay_contrast_rows(pairs, contrast, keys, rng)
@@ -128,7 +140,8 @@ def _against(source: Source, by: list[str]) -> _Rows[AgainstFigures]:
         raise OffrecordError("--against: give --margin, above 0 points, as well")
     old = open_record(earlier)
     found = compared(source.study, old)
-    return against_rows(source.pairs, pairs_of(old), by, margin, found)
+    weights = source.wanted.weights
+    return against_rows(source.pairs, pairs_of(old), by, margin, found, weights)
 
 
 RATES: Final = Estimator(
@@ -146,7 +159,9 @@ SPLIT: Final = Estimator(
 GAP: Final = Estimator(
     "gap",
     (GapFigures,),
-    lambda source, by: channel_gap_rows(source.pairs, by, source.rng),
+    lambda source, by: channel_gap_rows(
+        source.pairs, by, source.rng, source.wanted.weights
+    ),
     by_round=True,
 )
 FLOOR: Final = Estimator(
@@ -158,7 +173,9 @@ FLOOR: Final = Estimator(
 MISSING: Final = Estimator(
     "missing",
     (MissingFigures,),
-    lambda source, by: _flat(MissingFigures, missing_rows(source.pairs, by)),
+    lambda source, by: missing_rows(
+        source.split((*by,), Scope.RUNS), source.wanted.weights
+    ),
     by_round=True,
 )
 PERSISTENCE: Final = Estimator(
@@ -178,10 +195,14 @@ HETEROGENEITY: Final = Estimator(
 )
 HIERARCHICAL: Final = Estimator("hierarchical", (HierarchicalFigures,), _hierarchical)
 RANKS: Final = Estimator(
-    "ranks", (RankFigures,), lambda source, by: rank_rows(source.pairs, by)
+    "ranks",
+    (RankFigures,),
+    lambda source, by: rank_rows(source.pairs, by, source.wanted.weights),
 )
 SCENARIOS: Final = Estimator(
-    "scenarios", (ScenarioFigures,), lambda source, by: scenario_rows(source.pairs, by)
+    "scenarios",
+    (ScenarioFigures,),
+    lambda source, by: scenario_rows(source.pairs, by, source.wanted.weights),
 )
 CONTRASTS: Final = Estimator[ContrastFigures](
     "contrasts", (PairedFigures, UnpairedFigures), _contrasts, by_round=True
@@ -192,7 +213,7 @@ MEASURES: Final = Estimator(
     (SplitFigures,),
     lambda source, by: _flat(
         SplitFigures,
-        measured_rows(source.study, source.pairs, by, source.wanted.scope),
+        measured_rows(source.study, source.pairs, by, _how(source)),
     ),
 )
 PAIRS: Final = Estimator(
@@ -200,7 +221,7 @@ PAIRS: Final = Estimator(
     (SplitFigures,),
     lambda source, by: _flat(
         SplitFigures,
-        measured_rows(source.study, source.pairs, by, source.wanted.scope, ["pair"]),
+        measured_rows(source.study, source.pairs, by, _how(source), ["pair"]),
     ),
 )
 ATTRIBUTION: Final = Estimator(

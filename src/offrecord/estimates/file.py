@@ -31,6 +31,8 @@ class Head:
     """Of offrecord."""
     by: tuple[str, ...]
     scope: str
+    weights: str
+    """`cells` or `turns`: what weighs alike."""
     seed: int
     runs: int
     """Runs that ended by themselves."""

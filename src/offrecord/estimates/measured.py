@@ -17,10 +17,11 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from offrecord.estimates.arrays.agreement import krippendorff_alpha
-from offrecord.estimates.arrays.intervals import rate_estimate
-from offrecord.estimates.arrays.means import mean_difference, mean_estimate
-from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.arrays.split import rate_difference
+from offrecord.estimates.arrays.differences import (
+    stratified_difference,
+    stratified_mean_difference,
+)
+from offrecord.estimates.arrays.stratified import stratified_mean, stratified_rate
 from offrecord.estimates.frames.attribution import (
     EXPLICIT,
     MENTIONED,
@@ -36,6 +37,12 @@ from offrecord.estimates.frames.groups import (
 )
 from offrecord.estimates.frames.scopes import clustered, scoped
 from offrecord.estimates.frames.splits import SplitRow, split_rows
+from offrecord.estimates.frames.weighing import (
+    How,
+    against_baseline,
+    noted,
+    own_weights,
+)
 from offrecord.measures.codes.attribution import ATTRIBUTION, attributed_pairs
 from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.codes.second_coder import CODER, side_codes
@@ -73,14 +80,14 @@ class _Wanted(NamedTuple):
     turns: pl.DataFrame
     """The pairs without their stances."""
     by: Sequence[str]
-    scope: Scope
+    how: How
 
 
 def measured_rows(
     study: Record,
     pairs: pl.DataFrame,
     by: Sequence[str],
-    scope: Scope,
+    how: How,
     only: Sequence[Row] = tuple(KEYS),
 ) -> list[dict[str, Any]]:
     """The estimates of every quantity that was measured.
@@ -89,7 +96,7 @@ def measured_rows(
         study: The study.
         pairs: Its pairs, or those of them that count: so do texts of their turns.
         by: Keys to group by; survey items, which are many, are grouped by kind.
-        scope: Whom the intervals speak about.
+        how: Scope and level of the intervals, and what cells weigh.
         only: Which kinds of rows count: texts, items, pairs.
 
     Returns:
@@ -97,7 +104,7 @@ def measured_rows(
         of a table apart (`item`, `source`, `form`, `pairing`, `variant`, `rater`), the
         name of the `estimate`, and its figures.
     """
-    of = _Wanted(study, pairs, pairs.drop(_STANCES), by, scope)
+    of = _Wanted(study, pairs, pairs.drop(_STANCES), by, how)
     found = list[dict[str, Any]]()
     for measure in known_measures(study.facts):
         tables = [t for t in measure.tables if t.row in only and t.estimated]
@@ -153,7 +160,7 @@ def _of_items(
         answers = matching(stored, item).drop("attempt").rename(_SIDES)
         sides = of.turns.join(answers, on=[*_TURN, "right_channel"], how="inner")
         mean = one.kind == "mean"
-        rows += split_rows(sides, ["kind"], of.scope, numeric=mean, also=extra)
+        rows += split_rows(sides, ["kind"], of.how, numeric=mean, also=extra)
     yield from _split(sorted(rows, key=lambda row: place_of(row.keys, [*row.keys])))
 
 
@@ -176,7 +183,7 @@ def _of_channels(
                 maintain_order="left",
             )
         mean = one.kind == "mean"
-        yield from _split(split_rows(sides, of.by, of.scope, numeric=mean, also=also))
+        yield from _split(split_rows(sides, of.by, of.how, numeric=mean, also=also))
 
 
 def _split(rows: Sequence[SplitRow]) -> Rows:
@@ -227,20 +234,24 @@ def _levels(
     paired = pairs_of(of.study)
     keyed = group_keys(frame if paired.is_empty() else paired, own)
     keys = list(dict.fromkeys([*keyed, *also]))
-    unpressed = frame.filter(kind=Kind.BASELINE)
+    unpressed, scope = frame.filter(kind=Kind.BASELINE), of.how.scope
     level, change = (
-        (rate_estimate, rate_difference)
+        (stratified_rate, stratified_difference)
         if one.kind == "share"
-        else (mean_estimate, mean_difference)
+        else (stratified_mean, stratified_mean_difference)
     )
     for named, group in grouped(frame, keys):
-        sample = scoped(group, group["_value"].to_numpy(), of.scope)
-        found = {"level": level(sample, of.scope)}
+        sample = scoped(group, group["_value"].to_numpy(), scope)
+        weights, left_out = own_weights(group, sample, of.how.weights)
+        found = {"level": noted(level(sample, weights, scope), left_out)}
         shared = {key: value for key, value in named.items() if key not in CONTEXT}
         beside = baseline_of(group, matching(unpressed, shared))
         if beside is not None:
-            base = scoped(beside, beside["_value"].to_numpy(), of.scope)
-            found["change"] = change(sample, base, of.scope)
+            base = scoped(beside, beside["_value"].to_numpy(), scope)
+            sides, left_out = against_baseline(
+                group, sample, beside, base, of.how.weights
+            )
+            found["change"] = noted(change(sample, base, sides, scope), left_out)
         for name, estimate in found.items():
             yield {**named, "estimate": name, **asdict(estimate)}, group
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.estimator import Source, Wanted
 from offrecord.estimates.estimators import (
@@ -33,6 +34,7 @@ from offrecord.estimates.file import (
 )
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.splits import split_rows
+from offrecord.estimates.frames.weighing import How
 from offrecord.measures.codes.awareness import AWARENESS, aware_flags
 from offrecord.measures.codes.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import draws_of, stance_draws
@@ -71,7 +73,9 @@ def estimate_study(study: Record, wanted: Wanted) -> Estimates:
         pairs,
         draws,
         np.random.default_rng(wanted.seed),
-        split=lru_cache(1)(lambda by, scope: split_rows(pairs, by, scope)),
+        split=lru_cache(2)(
+            lambda by, scope: split_rows(pairs, by, How(scope, wanted.weights))
+        ),
     )
     parts = {one.name: one.made(source, by) for one in ESTIMATORS}
     views = views_of(pairs) if wanted.views else {}
@@ -104,6 +108,7 @@ def _head(
         version=version("offrecord"),
         by=tuple(by),
         scope=str(wanted.scope),
+        weights=str(wanted.weights),
         seed=wanted.seed,
         runs=study.ended_runs,
         without_aware=wanted.without_aware,
@@ -161,6 +166,7 @@ def _wanted(estimates: Estimates) -> Wanted:
             dict.fromkeys(row["contrast"] for row in estimates.of(CONTRASTS))
         ),
         scope=Scope(head.scope),
+        weights=Weights(head.weights),
         without_aware=head.without_aware,
         seed=head.seed,
     )

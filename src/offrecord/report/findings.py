@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from rich import box
@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from offrecord.content.boundary.shown import escaped
-from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.bounds import Bounds, Range
+from offrecord.estimates.arrays.pairing import Weights
+from offrecord.estimates.estimator import MissingFigures
 from offrecord.estimates.estimators import (
     AGAINST,
     CONTRASTS,
@@ -26,14 +28,15 @@ from offrecord.estimates.frames.contrasts import ContrastFigures
 from offrecord.estimates.frames.floors import FloorFigures
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.row import Row
-from offrecord.report.numbers import chance, interval, known, points
+from offrecord.report.numbers import between, chance, interval, known, points
 from offrecord.report.terminal import print_summary, print_whole, visible
 
 F = TypeVar("F")
 _Columns = Mapping[str, Callable[[F], str]]
 
 _PARTS: Final = ("public_shift", "conversion", "audience_effect")
-_MOST: Final = 6  # flags that are printed
+_TOLD: Final = ("public", "public_shift")  # that stand for the others of their cells
+_MOST: Final = 6  # lines of a kind that are printed
 
 
 def print_estimates(estimates: Estimates) -> None:
@@ -52,6 +55,17 @@ def print_estimates(estimates: Estimates) -> None:
         [row for row in _side_by_side(estimates) if set(_PARTS) <= row.of.keys()],
         keys,
         _SPLIT,
+    )
+    _print(
+        console,
+        "The split over all planned turns, if missing stances could be anything",
+        [
+            row
+            for row in estimates.of(MISSING)
+            if row.of.missingness.missing and known(row.of.split.public_shift.low)
+        ],
+        keys,
+        _POSSIBLE,
     )
     _print(
         console,
@@ -102,6 +116,11 @@ _SPLIT: Final[_Columns[dict[str, Bounds]]] = {
     "conversion": lambda of: _bounded(of["conversion"]),
     "audience effect": lambda of: _bounded(of["audience_effect"]),
 }
+_POSSIBLE: Final[_Columns[MissingFigures]] = {
+    "public shift": lambda of: between(of.split.public_shift),
+    "conversion": lambda of: between(of.split.conversion),
+    "audience effect": lambda of: between(of.split.audience_effect),
+}
 _FLOOR: Final[_Columns[FloorFigures]] = {
     "from": lambda of: of.source,
     "across": lambda of: points(of.floor.cross),
@@ -109,8 +128,8 @@ _FLOOR: Final[_Columns[FloorFigures]] = {
     "within other": lambda of: points(of.floor.within_other),
     "D*": lambda of: _bounded(of.bounds),
     "p": lambda of: chance(of.outcome.p),
-    "audience changes": lambda of: (
-        f"{points(of.floor.changed_low)} to {points(of.floor.changed_high)}"
+    "audience changes": lambda of: between(
+        Range(of.floor.changed_low, of.floor.changed_high)
     ),
 }
 _CONTRAST: Final[_Columns[ContrastFigures]] = {
@@ -173,6 +192,11 @@ def _remarks(estimates: Estimates) -> list[str]:
             f"Note: {', '.join(sorted(kinds))} are pooled here; --by kind tells them "
             "apart, and gives the split."
         )
+    if head.weights == Weights.TURNS:
+        lines.append(
+            "Note: turns weigh alike, as in the paper, so cells with more turns count "
+            "for more."
+        )
     if head.without_aware:
         lines.append(f"Without {head.pairs_left_out} pairs that show awareness.")
     lines += [
@@ -184,15 +208,27 @@ def _remarks(estimates: Estimates) -> list[str]:
         for row in estimates.of(HIERARCHICAL)
         if row["model"] is None and not row.of.checked.bounds.known
     )
-    flags = [
-        f"{_group(row)}: {flag}"
-        for row in estimates.of(MISSING)
-        for flag in row.of.missingness.flags
-    ]
-    lines += [f"Flag: {flag}" for flag in flags[:_MOST]]
-    if len(flags) > _MOST:
-        lines.append(f"Flag: {len(flags) - _MOST} more in estimates.json")
+    lines += _first(
+        dict.fromkeys(
+            f"Note: {_group(row)}: {row.of.left_out}."
+            for row in estimates.of(SPLIT)
+            if row.of.left_out and row.of.estimate in _TOLD
+        )
+    )
+    lines += _first(
+        [
+            f"Flag: {_group(row)}: {flag}"
+            for row in estimates.of(MISSING)
+            for flag in row.of.missingness.flags
+        ]
+    )
     unmeasured = [name for name, of in head.measured.items() if not of["measured"]]
     if unmeasured:
         lines.append(f"Not measured: {', '.join(unmeasured)} (study.json says why)")
     return lines
+
+
+def _first(lines: Iterable[str]) -> list[str]:
+    every = list(lines)
+    more = len(every) - _MOST
+    return [*every[:_MOST], *([f"{more} more in estimates.json"] if more > 0 else [])]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from offrecord.estimates.arrays.bounds import Range
+
 UNDEFINED: Final = "–"
 
 Figure = float | None
@@ -38,6 +40,13 @@ def interval(low: Figure, high: Figure) -> str:
     if not (known(low) and known(high)):
         return ""
     return f" [{points(low)}, {points(high)}]"
+
+
+def between(limits: Range) -> str:
+    """The lowest and the highest value in percentage points; a dash where unknown."""
+    if not known(limits.low):
+        return UNDEFINED
+    return f"{points(limits.low)} to {points(limits.high)}"
 
 
 def chance(p: Figure) -> str:

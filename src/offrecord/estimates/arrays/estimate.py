@@ -34,6 +34,8 @@ class Estimate:
     """How many planned turns have none."""
     reason: str | None = None
     """Why a bound or the standard error is NaN; None where nothing is."""
+    left_out: str | None = None
+    """Which cells the figure leaves out, and why; None where it has them all."""
 
     @property
     def width(self) -> float:

@@ -45,7 +45,15 @@ class Missingness(NamedTuple):
     """One line for everything above 5 %."""
 
 
-def rate_ranges(public: Values, other: Values) -> RateRanges:
+class SplitRanges(NamedTuple):
+    """Ranges of X, Y and Z over all planned turns, fractions of 1."""
+
+    public_shift: Annotated[Range, PREFIXED] = NOTHING
+    conversion: Annotated[Range, PREFIXED] = NOTHING
+    audience_effect: Annotated[Range, PREFIXED] = NOTHING
+
+
+def rate_ranges(public: Values, other: Values, shares: Values) -> RateRanges:
     """Worst and best case of every rate, if missing stances could be anything.
 
     A known side of a missing pair stays as it is, so it narrows the range.
@@ -53,35 +61,40 @@ def rate_ranges(public: Values, other: Values) -> RateRanges:
     Args:
         public: Shape (planned turns,): 1 on the pressed side, 0 not, NaN missing.
         other: The same of the other channel.
+        shares: Shape (planned turns,): what each weighs, summing to 1.
 
     Returns:
         NaN without any planned turn.
     """
-    if not public.size:
-        return RateRanges(NOTHING, NOTHING, NOTHING, NOTHING)
     spoken, kept = _sides(public), _sides(other)
-    lowest = spoken[0] - kept[1]
-    highest = spoken[1] - kept[0]
-    apart = np.abs(public - other)
+    apart = _sides(np.abs(public - other))
     return RateRanges(
-        divergence=_mean(*_sides(apart)),
-        public=_mean(*spoken),
-        off_record=_mean(*kept),
-        gap=_mean(lowest, highest),
+        divergence=_mean(*apart, shares),
+        public=_mean(*spoken, shares),
+        off_record=_mean(*kept, shares),
+        gap=_mean(spoken[0] - kept[1], spoken[1] - kept[0], shares),
     )
 
 
-def accommodating_range(public: Values, other: Values) -> Range:
+def split_ranges(condition: RateRanges, baseline: RateRanges) -> SplitRanges:
+    """Worst and best case of X, Y and Z, from those of both sides."""
+    return SplitRanges(
+        condition.public.minus(baseline.public),
+        condition.off_record.minus(baseline.off_record),
+        condition.gap.minus(baseline.gap),
+    )
+
+
+def accommodating_range(public: Values, other: Values, shares: Values) -> Range:
     """Worst and best case of the share of turns that are on the side in public alone.
 
     Args:
         public: Shape (planned turns,): 1 on the pressed side, 0 not, NaN missing.
         other: The same of the other channel.
+        shares: As in `rate_ranges`.
     """
-    if not public.size:
-        return NOTHING
     spoken, kept = _sides(public), _sides(other)
-    return _mean(spoken[0] * (1 - kept[1]), spoken[1] * (1 - kept[0]))
+    return _mean(spoken[0] * (1 - kept[1]), spoken[1] * (1 - kept[0]), shares)
 
 
 def missingness(public: Values, other: Values, attempts: int, runs: int) -> Missingness:
@@ -123,5 +136,5 @@ def _sides(values: Values) -> tuple[Values, Values]:
     return np.nan_to_num(values, nan=0.0), np.nan_to_num(values, nan=1.0)
 
 
-def _mean(low: Values, high: Values) -> Range:
-    return Range(float(low.mean()), float(high.mean()))
+def _mean(low: Values, high: Values, shares: Values) -> Range:
+    return Range(float(low @ shares), float(high @ shares)) if low.size else NOTHING

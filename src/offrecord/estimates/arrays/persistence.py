@@ -11,9 +11,10 @@ from scipy import stats
 
 from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
 from offrecord.estimates.arrays.intervals import NO_SPREAD, wilson
-from offrecord.estimates.arrays.mover import rate_bounds
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.rates import Ids, Values
-from offrecord.estimates.arrays.stratified import shortfall
+from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.stratified import shortfall, stratified_rate
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.arrays.weighed import Layout
 
@@ -82,9 +83,11 @@ def persistence(turns: Turns, level: float = 0.95) -> list[Persistence]:
     for number, name in enumerate((*STATES, "any")):
         chosen = state[here] == number if name != "any" else np.ones(here.size, bool)
         places = here[chosen]
-        bounds = rate_bounds(
-            same[chosen], turns.runs[places], turns.cells[places], level
-        )
+        runs = turns.runs[places]
+        sample = Sample(same[chosen], runs, runs, turns.cells[places])
+        # Turns in a state are what is asked about, so that each of them weighs alike.
+        pooled = Weights.TURNS.of_cells(sample)
+        bounds = stratified_rate(sample, pooled, level=level).bounds
         reason = "too few runs for an interval" if math.isnan(bounds.low) else ""
         if not places.size:
             reason = "no turn in this state has a known next one"

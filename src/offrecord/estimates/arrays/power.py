@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy import stats
 
-from offrecord.estimates.arrays.intervals import rate_interval
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.stratified import stratified_rate
 
 LEVEL: Final = 0.95
 POWER: Final = 0.8
@@ -195,7 +196,8 @@ def certified(runs: int, cells: int, turns: int, level: float = LEVEL) -> float:
     """
     ids = np.repeat(np.arange(runs * cells), turns)
     strata = ids // max(runs, 1)
-    return rate_interval(np.zeros(ids.size), ids, strata, level)[1]
+    sample = Sample(np.zeros(ids.size), ids, ids, strata)
+    return stratified_rate(sample, level=level).high
 
 
 def turns_are_cheap(turns: int, correlation: float) -> str:

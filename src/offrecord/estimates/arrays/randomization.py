@@ -29,7 +29,7 @@ from scipy import stats
 
 from offrecord.estimates.arrays.permutation import DRAWS, PValue, no_test
 from offrecord.estimates.arrays.rates import Ids, Values
-from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.arrays.sample import Sample
 from offrecord.estimates.arrays.weighed import paired_weights
 
 _AT_ONCE: Final = 2_000_000  # runs that are exchanged at once

@@ -12,9 +12,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
-from offrecord.estimates.arrays.mover import difference, rate_bounds
+from offrecord.estimates.arrays.mover import difference
 from offrecord.estimates.arrays.multiplicity import sidak_level
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.stratified import stratified_rate
 from offrecord.estimates.arrays.turns import Turns
 
 
@@ -39,7 +41,10 @@ class Worst(NamedTuple):
 
 
 def rank_sets(
-    groups: Sequence[Turns], values: Sequence[Values], level: float = 0.95
+    groups: Sequence[Turns],
+    values: Sequence[Values],
+    level: float = 0.95,
+    weights: Weights = Weights.CELLS,
 ) -> list[Rank]:
     """Rank groups by their rates, with ranks that hold for all of them at once.
 
@@ -52,14 +57,10 @@ def rank_sets(
         groups: The turns of each group, of different runs.
         values: Of each group, 0, 1 or NaN, shape (turns,).
         level: How often all ranks hold together.
+        weights: What each rate is the mean of.
     """
     each = pairwise_level(len(groups), level)
-    return ranked(
-        [
-            rate_bounds(v, g.runs, g.cells, each)
-            for g, v in zip(groups, values, strict=True)
-        ]
-    )
+    return ranked(_bounds(groups, values, each, weights))
 
 
 def pairwise_level(count: int, level: float = 0.95) -> float:
@@ -82,15 +83,20 @@ def ranked(bounds: Sequence[Bounds]) -> list[Rank]:
         elif gap.high < 0:
             above[first] += 1
             below[second] += 1
-    known = [b.value for b in bounds if not math.isnan(b.value)]
+    # Means of cells that are equal may differ in their last digit.
+    values = [round(b.value, 12) for b in bounds]
+    known = [value for value in values if not math.isnan(value)]
     return [
-        Rank(b.value, _place(b.value, known), 1 + up, len(bounds) - down)
+        Rank(b.value, _place(round(b.value, 12), known), 1 + up, len(bounds) - down)
         for b, up, down in zip(bounds, above, below, strict=True)
     ]
 
 
 def together(
-    groups: Sequence[Turns], values: Sequence[Values], level: float = 0.95
+    groups: Sequence[Turns],
+    values: Sequence[Values],
+    level: float = 0.95,
+    weights: Weights = Weights.CELLS,
 ) -> list[Bounds]:
     """The rate of each group with intervals that hold for all of them at once.
 
@@ -98,12 +104,9 @@ def together(
         groups: The turns of each group, of different runs.
         values: Of each group, 0, 1 or NaN, shape (turns,).
         level: How often all of them hold together.
+        weights: What each rate is the mean of.
     """
-    each = sidak_level(level, len(groups))
-    return [
-        rate_bounds(v, g.runs, g.cells, each)
-        for g, v in zip(groups, values, strict=True)
-    ]
+    return _bounds(groups, values, sidak_level(level, len(groups)), weights)
 
 
 def worst(bounds: Sequence[Bounds]) -> Worst:
@@ -122,6 +125,19 @@ def worst(bounds: Sequence[Bounds]) -> Worst:
         return Worst(place, Bounds(bounds[place].value, math.nan, math.nan))
     low, high = (max(side) for side in zip(*sides, strict=True))
     return Worst(place, Bounds(bounds[place].value, low, high))
+
+
+def _bounds(
+    groups: Sequence[Turns],
+    values: Sequence[Values],
+    level: float,
+    weights: Weights,
+) -> list[Bounds]:
+    samples = [g.sample(v) for g, v in zip(groups, values, strict=True)]
+    return [
+        stratified_rate(one, weights.of_cells(one), level=level).bounds
+        for one in samples
+    ]
 
 
 def _place(value: float, known: Sequence[float]) -> float:

@@ -1,6 +1,6 @@
 """Intervals that generalize beyond the cells: to new models, new scenarios, or both.
 
-The figure stays the weighted mean of cells, p = sum w_c p_c. Clusters are what is drawn
+The figure stays the weighted mean of cells, sum w_c p_c. Clusters are what is drawn
 anew. A cluster g weighs W_g, the sum over its cells, and has their weighted mean m_g;
 
     v = a sum W_g^2 (m_g - p)^2,   a = S2 / (S2 - 2 S3 + S2^2),   Sk = sum W_g^k
@@ -27,18 +27,18 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy import stats
 
+from offrecord.estimates.arrays import intervals
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.intervals import LEVEL, NO_SPREAD, wilson
+from offrecord.estimates.arrays.intervals import LEVEL, wilson
 from offrecord.estimates.arrays.rates import Ids, Values
-from offrecord.estimates.arrays.stratified import empty_reason, undefined
-from offrecord.estimates.arrays.variance import Counted, Sample, counted
+from offrecord.estimates.arrays.sample import Counted, Sample, counted
+from offrecord.estimates.arrays.stratified import ONE_RUN, empty_reason, undefined
 from offrecord.estimates.arrays.weighed import Weighed, weighed
 
 FEWEST: Final = 6
 """Scenarios that an interval takes, and models that show how much models vary."""
 
 ALIKE: Final = "all clusters are alike, without spread"
-_CORRELATION, _INFORMATIVE, _PULL = 0.35, 20, 0.25  # as in `intervals`
 _ROUNDING: Final = 1e-10  # of the largest value: a smaller standard error is no spread
 
 
@@ -214,8 +214,8 @@ def rate_for_models(
     low = high = math.nan
     if not math.isnan(v):
         quantile = float(stats.t.ppf((1 + level) / 2, one.freedom))
-        number = min(p * (1 - p) / v if v > NO_SPREAD else math.inf, _cap(one, p))
-        limits = wilson(np.asarray(p), number, quantile)
+        shown = p * (1 - p) / v if v > intervals.NO_SPREAD else math.inf
+        limits = wilson(np.asarray(p), min(shown, _cap(one, p)), quantile)
         low, high = float(limits.low), float(limits.high)
     return Estimate(
         value=p,
@@ -224,7 +224,7 @@ def rate_for_models(
         se=math.sqrt(v),
         method="wilson",
         scope=scope,
-        reason="a single cluster shows no spread" if math.isnan(v) else None,
+        reason=ONE_RUN if math.isnan(v) else None,
         **_counted(sample, one.weights.size),
     )
 
@@ -236,12 +236,12 @@ def _cap(clusters: Clusters, p: float) -> float:
     informative = max(min(some, short) - 1, 0)
     if informative + 1 >= FEWEST:
         return math.inf
-    fading = _INFORMATIVE / (_INFORMATIVE + informative)
-    floor = 1 + _CORRELATION * (clusters.turns - 1) * fading
+    fading = intervals.INFORMATIVE / (intervals.INFORMATIVE + informative)
+    floor = 1 + intervals.CORRELATION * (clusters.turns - 1) * fading
     cap = 1 / float((clusters.weights**2 * floor / clusters.turns).sum())
     if not informative:
         return cap
-    keep = (clusters.weights.size - 1) / (clusters.weights.size - 1 + _PULL)
+    keep = (clusters.weights.size - 1) / (clusters.weights.size - 1 + intervals.PULL)
     binomial = p * (1 - p)
     return cap * binomial / (binomial + keep**2 * clusters.variance)
 

@@ -1,10 +1,11 @@
-"""Gaps and the audience effect from signs: one stratified interval, not four joined.
+"""Gaps and audience effects from signs: one stratified interval, not several joined.
 
 A turn's gap, public less other, is 1, -1 or 0. Its mean is the share of turns that are
 *towards* (1) less that of turns that are *away* (-1). For the audience effect Z the
 turns of baseline count with the negative of their gap: *towards* is accommodating under
 the condition or reversing in baseline, *away* the other two. Each side weighs one half,
-so that the mean gap is Z / 2.
+so that the mean gap is Z / 2. A difference of two gaps, or of two audience effects, is
+made alike, of two or of four sides.
 
 Both shares get the weighted interval (`stratified`) and are joined by MOVER with the
 correlation of two exclusive outcomes, or with that over runs within cells where it is
@@ -15,33 +16,38 @@ of freedom from its own few runs; two over the runs of both sides have more of b
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from offrecord.estimates.arrays.differences import Sides
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import LEVEL, Limits
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.sample import Sample, counted
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.stratified import (
-    EMPTY_CELL,
-    NO_VALUE,
-    UNPAIRED,
+    empty_reason,
     rate_limits,
     shortfall,
     undefined,
 )
-from offrecord.estimates.arrays.variance import Sample, counted
-from offrecord.estimates.arrays.weighed import (
-    Weighed,
-    errors,
-    paired_sides,
-    variance,
-    weighed,
-)
+from offrecord.estimates.arrays.weighed import Weighed, errors, variance, weighed
 
-METHOD: Final = "MOVER from wilson, weighted cells"
+METHOD: Final = "MOVER from wilson, by signs"
 """How the intervals are made."""
+
+
+class Side(NamedTuple):
+    """One side of a sum of gaps."""
+
+    gaps: Sample
+    """Public less other by turn, NaN where either is missing."""
+    sign: int = 1
+    """-1 if the side is subtracted."""
+    weights: Values | None = None
+    """Shape (cells,), in the order of their ids; alike by default."""
 
 
 class Signed(NamedTuple):
@@ -67,7 +73,7 @@ def signed(gaps: Sample, weights: Values | None = None) -> Signed | None:
 
     Args:
         gaps: Values -1, 0, 1 or NaN with their runs (`clusters`) and cells (`strata`).
-        weights: Shape (cells,), in the order of `np.unique(gaps.strata)`; alike by
+        weights: Shape (cells,), in the order of `np.unique(gaps.weighted)`; alike by
             default.
 
     Raises:
@@ -116,18 +122,13 @@ def stratified_gap(
     Raises:
         ValueError: If the weights are none.
     """
-    data = signed(gaps, weights)
-    if data is None:
-        reason = NO_VALUE if np.isnan(gaps.values).all() else EMPTY_CELL
-        return undefined(METHOD, scope, reason, gaps)
-    return _estimate(data, 1.0, scope, level, gaps)
+    return stratified_gaps([Side(gaps, 1, weights)], scope, level)
 
 
 def stratified_audience_effect(
     condition: Sample,
     baseline: Sample,
-    counterparts: Ids | None = None,
-    weights: Values | None = None,
+    weights: Sides | None = None,
     scope: Scope = Scope.RUNS,
     level: float = LEVEL,
 ) -> Estimate:
@@ -136,10 +137,7 @@ def stratified_audience_effect(
     Args:
         condition: Gaps by turn, NaN where either side is missing.
         baseline: The same without any context, of other runs.
-        counterparts: Shape (condition cells,), in the order of their ids: the id of the
-            baseline cell of each. A baseline cell weighs as the cells paired with it,
-            and one that is paired with none is left out. By default all weigh alike.
-        weights: Shape (condition cells,), alike by default.
+        weights: What the cells of each side weigh (`pairing`); alike by default.
         scope: Whom the interval is said to speak about.
         level: How often such intervals are to hold the truth.
 
@@ -147,37 +145,79 @@ def stratified_audience_effect(
         Z with bounds between -2 and 2.
 
     Raises:
-        ValueError: If the weights are none, or there are other counterparts than cells.
+        ValueError: If the weights are none.
     """
-    samples = condition, baseline
-    if any(np.isnan(sample.values).all() for sample in samples):
-        return undefined(METHOD, scope, NO_VALUE, *samples)
-    cells, others = (np.unique(sample.strata) for sample in samples)
-    sides = paired_sides(cells, others, counterparts, weights)
-    if sides is None:
-        return undefined(METHOD, scope, UNPAIRED, *samples)
-    both = _opposite_sides(condition, baseline)
-    data = signed(both, np.concatenate(sides) / 2)
-    if data is None:
-        return undefined(METHOD, scope, EMPTY_CELL, both)
-    return _estimate(data, 2.0, scope, level, both)
+    one, two = weights or (None, None)
+    sides = [Side(condition, 1, one), Side(baseline, -1, two)]
+    return stratified_gaps(sides, scope, level)
 
 
-def _opposite_sides(condition: Sample, baseline: Sample) -> Sample:
-    """Both sides in one, baseline negated, with runs and cells numbered apart."""
-    sides = condition, baseline
+def stratified_gaps(
+    sides: Sequence[Side], scope: Scope = Scope.RUNS, level: float = LEVEL
+) -> Estimate:
+    """A sum of gaps, some of them subtracted, each over its own weighted cells.
 
-    def apart(ids: list[Ids]) -> Ids:
-        numbers = [np.unique(part, return_inverse=True)[1] for part in ids]
-        numbers[1] = numbers[1] + int(numbers[0].max()) + 1
-        return np.concatenate(numbers)
+    Args:
+        sides: The gaps. Cells of two sides are two cells, whatever their ids.
+        scope: Whom the interval is said to speak about.
+        level: How often such intervals are to hold the truth.
 
-    return Sample(
-        np.concatenate([condition.values, -baseline.values]),
-        apart([side.runs for side in sides]),
-        apart([side.clusters for side in sides]),
-        apart([side.strata for side in sides]),
+    Raises:
+        ValueError: If the weights are none.
+    """
+    samples = [side.gaps for side in sides]
+    for side in sides:
+        if weighed(side.gaps, side.weights) is None:
+            return undefined(METHOD, scope, empty_reason(side.gaps), *samples)
+    data = signed(*_joint(sides))
+    assert data is not None
+    layout, limits, scale = data.towards.layout, signed_limits(data, level), len(sides)
+    return Estimate(
+        value=scale * float(data.value),
+        low=scale * float(limits.low),
+        high=scale * float(limits.high),
+        se=math.nan if layout.singles else scale * math.sqrt(float(data.variance)),
+        method=METHOD,
+        scope=str(scope),
+        reason=shortfall(layout),
+        **counted(*samples),
     )
+
+
+def _joint(sides: Sequence[Side]) -> tuple[Sample, Values]:
+    """All sides in one sample, those subtracted negated, and what each cell weighs.
+
+    Strata are those of the sides, unless clusters are in several of these.
+    """
+    samples = [side.gaps for side in sides]
+    clusters = [np.unique(sample.clusters) for sample in samples]
+    each = [np.unique(sample.weighted) for sample in samples]
+    given = [
+        np.ones(cells.size) if side.weights is None else side.weights
+        for side, cells in zip(sides, each, strict=True)
+    ]
+    shared = np.unique(np.concatenate(clusters)).size < sum(map(len, clusters))
+    strata = [sample.strata for sample in samples]
+    joint = Sample(
+        np.concatenate([side.sign * side.gaps.values for side in sides]),
+        np.concatenate([sample.runs for sample in samples]),
+        np.concatenate([sample.clusters for sample in samples]),
+        np.concatenate(strata) if shared else _apart(strata),
+        _apart([sample.weighted for sample in samples])
+        if any(sample.cells is not None for sample in samples)
+        else None,
+    )
+    return joint, np.concatenate([own / own.sum() for own in given]) / len(sides)
+
+
+def _apart(ids: Sequence[Ids]) -> Ids:
+    """Numbers for ids of several sides, no side using those of another."""
+    found, last = [], 0
+    for side in ids:
+        names, numbers = np.unique(side, return_inverse=True)
+        found.append(numbers + last)
+        last += names.size
+    return np.concatenate(found)
 
 
 def _opposed(data: Signed) -> Values:
@@ -197,19 +237,3 @@ def _opposed(data: Signed) -> Values:
 def _joined(first: Values, second: Values, correlation: Values) -> Values:
     squared = first**2 + second**2 - 2 * correlation * first * second
     return np.sqrt(np.maximum(squared, 0.0))
-
-
-def _estimate(
-    data: Signed, scale: float, scope: Scope, level: float, sample: Sample
-) -> Estimate:
-    layout, limits = data.towards.layout, signed_limits(data, level)
-    return Estimate(
-        value=scale * float(data.value),
-        low=scale * float(limits.low),
-        high=scale * float(limits.high),
-        se=math.nan if layout.singles else scale * math.sqrt(float(data.variance)),
-        method=METHOD,
-        scope=str(scope),
-        reason=shortfall(layout),
-        **counted(sample),
-    )

@@ -8,8 +8,8 @@ separate ratio estimate). Degrees of freedom are Satterthwaite's for runs that v
 alike in all cells: (sum c)^2 / sum(c^2 / (m_c - 1)), c = w_c^2 / m_c. They come from
 the design, since a variance of few events is itself a guess.
 
-The interval of a rate is Wilson's with n = p (1 - p) / v turns, capped as in
-`intervals`, cell by cell:
+The interval of a rate is Wilson's with a t quantile and n = p (1 - p) / v turns, capped
+as in `intervals`, cell by cell:
 
     n <= p (1 - p) / sum(w_c^2 B_c f_c / T_c),  f_c = 1 + 0.35 (L_c - 1) 20 / (20 + k)
 
@@ -18,9 +18,13 @@ the figure, L_c the turns of a run as a turn sees them, and k, the informative r
 
     k = sum(w_c min(some_c, short_c) / m_c) / sum(w_c^2 / m_c) - 1
 
-with some_c runs that have an event and short_c that have a turn without one. At k = 0
-the cap is 1 / sum(w_c^2 f_c / T_c), as if cells were all alike. Where every cell has as
-many runs, and every run as many turns, all this is `intervals.rate_estimate`.
+with some_c runs that have an event and short_c that have a turn without one; k is 0
+where a single run of all cells has an event, or a turn without one. At k = 0
+the cap is 1 / sum(w_c^2 f_c / T_c), as if cells were all alike: from 0 events, one more
+never lowers a bound, nor does one less from all of them.
+
+Where clusters reach over cells, as models do, clusters stand here for runs and their
+strata for cells (`weighed`).
 
 A cell with a single run shows no spread. Such cells are taken together, as one stratum
 about their common mean, which is too wide where they differ. A cell that is alone in
@@ -36,35 +40,37 @@ import numpy as np
 from scipy import stats
 
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.intervals import LEVEL, NO_SPREAD, Limits, wilson
-from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.intervals import (
+    CORRELATION,
+    INFORMATIVE,
+    LEVEL,
+    NO_SPREAD,
+    PULL,
+    Limits,
+    wilson,
+)
+from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.sample import Sample, counted
 from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.arrays.variance import Sample, counted
 from offrecord.estimates.arrays.weighed import (
     Layout,
     Weighed,
     errors,
-    paired_sides,
     variance,
     weighed,
 )
 
-METHOD: Final = "wilson, weighted cells"
+METHOD: Final = "wilson"
 """How the interval of a rate is made."""
-DIFFERENCE_METHOD: Final = "MOVER from wilson, weighted cells"
-"""How the interval of a difference of rates is made."""
-MEAN_METHOD: Final = "t, weighted cells"
+MEAN_METHOD: Final = "t"
 """How the interval of any other mean is made."""
 NO_VALUE: Final = "no turn has a value"
-UNPAIRED: Final = "a cell has no baseline with a value"
 EMPTY_CELL: Final = "a cell has no turn with a value"
-ONE_RUN: Final = "a single run shows no spread"
+ONE_RUN: Final = "a single run or cluster shows no spread"
 ALIKE: Final = "all runs of a cell are alike, without spread"
 
-_CORRELATION: Final = 0.35  # of turns within a run, until the data speak
-_INFORMATIVE: Final = 20  # runs that halve its weight
-_PULL: Final = 0.25  # runs' worth of the figure in each cell's own rate
-_ROUNDING: Final = 1e-10  # of the largest value: a smaller standard error is no spread
+ROUNDING: Final = 1e-10
+"""Of the largest value: a smaller standard error is no spread."""
 
 
 def effective_turns(data: Weighed) -> Values:
@@ -74,13 +80,13 @@ def effective_turns(data: Weighed) -> Values:
     whole, runs = layout.per_stratum(weight), layout.per_stratum(layout.runs)
     own = layout.per_stratum(weight * data.rates) / whole
     spread = layout.per_stratum(layout.per_cell(errors(data) ** 2)) / whole**2
-    keep = (runs - 1) / (runs - 1 + _PULL)
+    keep = (runs - 1) / (runs - 1 + PULL)
     drawn = keep * own + (1 - keep) * p[..., None]
     within = (drawn * (1 - drawn) + keep**2 * spread)[..., layout.strata]
     informative = _informative(data)
     length = layout.per_cell(layout.sizes**2) / turns
-    fading = _INFORMATIVE / (_INFORMATIVE + informative)
-    floor = 1 + _CORRELATION * (length - 1) * fading[..., None]
+    fading = INFORMATIVE / (INFORMATIVE + informative)
+    floor = 1 + CORRELATION * (length - 1) * fading[..., None]
     each = weight**2 * floor / turns
     binomial, inner = p * (1 - p), (each * within).sum(axis=-1)
     cap = np.asarray(1 / each.sum(axis=-1))
@@ -171,7 +177,7 @@ def stratified_mean(
         return undefined(MEAN_METHOD, scope, empty_reason(sample), sample)
     value, error = float(data.value), math.sqrt(float(variance(data)))
     reason = shortfall(data.layout)
-    if not error > _ROUNDING * float(np.nanmax(np.abs(sample.values))):
+    if not error > ROUNDING * float(np.nanmax(np.abs(sample.values))):
         error, reason = math.nan, reason or ALIKE
     freedom = max(data.layout.freedom, 1.0)
     half = error * float(stats.t.ppf((1 + level) / 2, freedom))
@@ -184,56 +190,6 @@ def stratified_mean(
         scope=str(scope),
         reason=reason,
         **counted(sample),
-    )
-
-
-def stratified_difference(
-    condition: Sample,
-    baseline: Sample,
-    counterparts: Ids | None = None,
-    weights: Values | None = None,
-    scope: Scope = Scope.RUNS,
-    level: float = LEVEL,
-) -> Estimate:
-    """A rate under a condition less that in baseline (X, Y), over weighted cells.
-
-    Both intervals are joined by MOVER (Zou and Donner, Statistics in Medicine 27,
-    2008), as of independent runs.
-
-    Args:
-        condition: Values 0, 1 or NaN with their runs and cells.
-        baseline: The same without any context, of other runs.
-        counterparts: Shape (condition cells,): the id of the baseline cell of each; see
-            `paired_sides`.
-        weights: Shape (condition cells,), alike by default.
-        scope: Whom the interval is said to speak about.
-        level: How often such intervals are to hold the truth.
-
-    Raises:
-        ValueError: As `paired_sides`.
-    """
-    samples, method = (condition, baseline), DIFFERENCE_METHOD
-    cells, others = (np.unique(sample.strata) for sample in samples)
-    sides = paired_sides(cells, others, counterparts, weights)
-    if sides is None:
-        return undefined(method, scope, UNPAIRED, *samples)
-    a, b = (
-        stratified_rate(sample, own, scope, level)
-        for sample, own in zip(samples, sides, strict=True)
-    )
-    value = a.value - b.value
-    return Estimate(
-        value=value,
-        low=value - math.hypot(a.value - a.low, b.high - b.value),
-        high=value + math.hypot(a.high - a.value, b.value - b.low),
-        se=math.hypot(a.se, b.se),
-        method=method,
-        scope=str(scope),
-        clusters=a.clusters + b.clusters,
-        runs=a.runs + b.runs,
-        turns=a.turns + b.turns,
-        missing=a.missing + b.missing,
-        reason=a.reason or b.reason,
     )
 
 
@@ -289,4 +245,5 @@ def _informative(data: Weighed) -> Values:
         layout.per_stratum(share * some), layout.per_stratum(share * short)
     ).sum(axis=-1)
     number = least / (share * layout.weights).sum() - 1
-    return np.asarray(np.where(number > _ROUNDING, number, 0.0))
+    several = np.minimum(some.sum(axis=-1), short.sum(axis=-1)) > 1
+    return np.asarray(np.where(several & (number > ROUNDING), number, 0.0))

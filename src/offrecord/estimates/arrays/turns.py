@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.sample import Sample
 
 
 class Sizes(NamedTuple):
@@ -47,6 +48,10 @@ class Turns(NamedTuple):
         known = self.known
         runs = np.unique(self.runs[known]).size
         return Sizes(runs, int(known.sum()), int((~known).sum()))
+
+    def sample(self, values: Values) -> Sample:
+        """Values of these turns, for new runs of their cells."""
+        return Sample(values, self.runs, self.runs, self.cells)
 
     def where(self, rows: NDArray[np.bool_]) -> Turns:
         """Some of the turns."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from offrecord.estimates.arrays.rates import Ids, Values
-from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.arrays.sample import Sample
+
+_SHOWN: Final = 3
+"""Clusters from which on they say how two errors go together."""
 
 
 class Layout:
@@ -23,12 +26,16 @@ class Layout:
         sizes: Shape (runs,): turns with a value, none of them zero, in order of cell.
         cells: Shape (runs,): 0, 1, ... in ascending order, each of them there.
         weights: Shape (cells,), positive; only their ratios count.
+        names: Shape (runs,): their ids, by which figures know what runs they share.
     """
 
-    def __init__(self, sizes: Values, cells: Ids, weights: Values) -> None:
+    def __init__(
+        self, sizes: Values, cells: Ids, weights: Values, names: Ids | None = None
+    ) -> None:
         self.sizes = sizes
         self.cells = cells
         self.weights = weights / weights.sum()
+        self.names = np.arange(sizes.size) if names is None else names
 
     @cached_property
     def starts(self) -> Ids:
@@ -90,41 +97,53 @@ class Weighed(NamedTuple):
     @property
     def value(self) -> Values:
         """Shape (...): the weighted mean of the cells."""
-        return np.asarray(self.rates @ self.layout.weights)
+        rates = self.rates
+        first = rates[..., :1]  # so that cells that are all alike give exactly theirs
+        return np.asarray(first[..., 0] + (rates - first) @ self.layout.weights)
 
 
 def weighed(sample: Sample, weights: Values | None = None) -> Weighed | None:
-    """Add turns up by run; None where a cell that counts has no value.
+    """Add turns up by run; None where a cell that counts has no value, or none counts.
+
+    Where clusters reach over cells, as models do, the layout's runs are these clusters
+    and its cells their strata; turns weigh as their cells do, and on average 1.
 
     Args:
-        sample: Values with their runs (`clusters`) and cells (`strata`).
-        weights: Shape (cells,), in the order of `np.unique(sample.strata)`; only their
-            ratios count, and a cell of weight 0 is left out. Alike by default.
+        sample: Values with their runs (`clusters`) and cells (`weighted`).
+        weights: Shape (cells,), in the order of `np.unique(sample.weighted)`; only
+            their ratios count, and a cell of weight 0 is left out. Alike by default.
 
     Raises:
         ValueError: If there are other weights than cells, or a weight is negative or
-            not finite, or all are 0.
+            not finite.
     """
-    names = np.unique(sample.strata)
+    names, cell = np.unique(sample.weighted, return_inverse=True)
     given = np.ones(names.size) if weights is None else np.asarray(weights, float)
     if given.shape != names.shape:
         raise ValueError(f"{given.size} weights for {names.size} cells")
     if not np.isfinite(given).all() or (given < 0).any():
         raise ValueError("weights of cells are finite and not negative")
-    if names.size and not given.any():
-        raise ValueError("no cell has a weight")
-    counting = names[given > 0]
-    known = ~np.isnan(sample.values) & np.isin(sample.strata, counting)
-    if not counting.size or np.unique(sample.strata[known]).size < counting.size:
+    known = ~np.isnan(sample.values) & (given > 0)[cell]
+    turns = np.bincount(cell[known], minlength=names.size)
+    if not given.any() or not turns[given > 0].all():
         return None
-    _, first, members = np.unique(
+    share: Values = (given / np.maximum(turns, 1))[cell[known]]
+    _, stratum = np.unique(sample.strata[known], return_inverse=True)
+    whole = np.bincount(stratum, share).astype(np.float64)
+    each = np.ones(share.size)
+    if sample.cells is not None:
+        each = share * (np.bincount(stratum) / whole)[stratum]
+    clusters, first, members = np.unique(
         sample.clusters[known], return_index=True, return_inverse=True
     )
-    cells = np.searchsorted(counting, sample.strata[known][first])
-    order = np.argsort(cells, kind="stable")
-    sums = np.bincount(members, weights=sample.values[known]).astype(np.float64)
-    sizes = np.bincount(members).astype(np.float64)
-    return Weighed(sums[order], Layout(sizes[order], cells[order], given[given > 0]))
+    strata = stratum[first]
+    order = np.argsort(strata, kind="stable")
+    sums, sizes = (
+        np.bincount(members, one).astype(np.float64)
+        for one in (sample.values[known] * each, each)
+    )
+    layout = Layout(sizes[order], strata[order], whole, clusters[order])
+    return Weighed(sums[order], layout)
 
 
 def errors(data: Weighed) -> Values:
@@ -161,6 +180,57 @@ def variance(data: Weighed) -> Values:
     return np.asarray((errors(data) ** 2).sum(axis=-1))
 
 
+def covariance(first: Weighed, second: Weighed) -> float:
+    """The covariance of two values, one sample each; 0 where they share no runs."""
+    _, a, b = np.intersect1d(
+        first.layout.names, second.layout.names, return_indices=True
+    )
+    return float(errors(first)[a] @ errors(second)[b])
+
+
+def correlation(first: Weighed, second: Weighed) -> float:
+    """The correlation of the errors of two values, for the interval of a difference.
+
+    Returns:
+        0 where nothing shows it. -1, with which the interval is widest, where one or
+        two clusters are shared: two are always in line, whatever the truth is.
+    """
+    shared = np.intersect1d(first.layout.names, second.layout.names).size
+    if 0 < shared < _SHOWN:
+        return -1.0
+    scale = math.sqrt(float(variance(first) * variance(second)))
+    return covariance(first, second) / scale if scale > 0 else 0.0
+
+
+def clustered_error(values: Values, clusters: Ids, strata: Ids) -> float:
+    """The standard error of a mean over turns, for new clusters of the same strata.
+
+    A cluster without any value is no cluster.
+
+    Args:
+        values: Shape (turns,), NaN if missing.
+        clusters: Shape (turns,): the run of each turn, an id that no other stratum
+            uses.
+        strata: Shape (turns,): the cell of each turn.
+
+    Returns:
+        NaN without values, or where a stratum has a single cluster, whose spread
+        nothing shows.
+    """
+    sample = Sample(values, clusters, clusters, strata)
+    data = weighed(sample, known_turns(sample))
+    if data is None or data.layout.singles:
+        return math.nan
+    return math.sqrt(float(variance(data)))
+
+
+def known_turns(sample: Sample) -> Values:
+    """Shape (cells,): the turns with a value in each cell."""
+    names, cell = np.unique(sample.weighted, return_inverse=True)
+    known = ~np.isnan(sample.values)
+    return np.bincount(cell[known], minlength=names.size).astype(np.float64)
+
+
 def paired_weights(
     counterparts: Ids, weights: Values | None = None
 ) -> tuple[Ids, Values]:
@@ -178,44 +248,3 @@ def paired_weights(
     if weights is None:
         weights = np.full(counterparts.shape, 1 / max(counterparts.size, 1))
     return ids, np.bincount(place, weights, ids.size).astype(np.float64)
-
-
-def paired_sides(
-    condition: Ids,
-    baseline: Ids,
-    counterparts: Ids | None = None,
-    weights: Values | None = None,
-) -> tuple[Values, Values] | None:
-    """What the cells of both sides of a difference weigh, each side's summing to 1.
-
-    Args:
-        condition: Shape (cells,), ids in ascending order.
-        baseline: The same of baseline.
-        counterparts: Shape (condition cells,): the id of the baseline cell of each. A
-            baseline cell weighs as the cells paired with it, and one that is paired
-            with none weighs nothing. By default all baseline cells weigh alike.
-        weights: Shape (condition cells,), alike by default.
-
-    Returns:
-        None where a cell that counts has a counterpart that is not there.
-
-    Raises:
-        ValueError: If there are other weights or counterparts than cells, a weight is
-            negative or not finite, or all are 0.
-    """
-    first = np.ones(condition.size) if weights is None else np.asarray(weights, float)
-    paired_with = condition if counterparts is None else counterparts
-    if not condition.shape == first.shape == paired_with.shape:
-        given = f"{first.size} weights and {paired_with.size} counterparts"
-        raise ValueError(f"{given} for {condition.size} cells")
-    if not np.isfinite(first).all() or (first < 0).any() or not first.any():
-        raise ValueError("weights of cells are finite, not negative and not all 0")
-    first = first / first.sum()
-    if counterparts is None:
-        return first, np.full(baseline.size, 1 / max(baseline.size, 1))
-    ids, paired = paired_weights(counterparts[first > 0], first[first > 0])
-    if not np.isin(ids, baseline).all():
-        return None
-    second = np.zeros(baseline.size)
-    second[np.searchsorted(baseline, ids)] = paired
-    return first, second

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from offrecord.estimates.arrays.bounds import PREFIXED
 from offrecord.estimates.arrays.rates import Ids, Values, share
-from offrecord.estimates.arrays.variance import clustered_error
+from offrecord.estimates.arrays.weighed import clustered_error
 from offrecord.estimates.frames.row import Row
 from offrecord.records import CELL, Kind
 

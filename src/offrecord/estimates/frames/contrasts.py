@@ -1,8 +1,10 @@
 """Contrasts: two levels of one column, compared in points on the strata they share.
 
-`A:B` is the difference A minus B. Its interval is MOVER from the intervals of the two
-rates, its test permutes the labels of whole runs within the strata that both sides
-have. What stands in a stratum of one side alone is left out, and said to be.
+`A:B` is the difference A minus B, every pair of cells that share a stratum weighing
+alike. The interval of rates is MOVER from those of the two, that of gaps and of
+audience effects from signs (`signed`); the test permutes the labels of whole runs
+within the strata that both sides have. A cell that has no counterpart is left out, and
+named.
 
 Tests of one measure and agent are a family. In it, contrasts that the study declared
 primary are adjusted by Holm, all others, a grid that was looked through, by Benjamini
@@ -15,40 +17,35 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.bounds import Bounds
-from offrecord.estimates.arrays.mover import difference, gap_of, rate_bounds
+from offrecord.estimates.arrays.differences import METHOD
+from offrecord.estimates.arrays.intervals import LEVEL
 from offrecord.estimates.arrays.multiplicity import benjamini_hochberg, holm
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.permutation import (
     NO_STRATUM,
     PValue,
     label_test,
     no_test,
 )
-from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.arrays.turns import Turns
+from offrecord.estimates.arrays.signed import METHOD as SIGNED
+from offrecord.estimates.frames.compared import MEASURES, RATES, Compared
 from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, numbered
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.sides import (
     Contrast,
-    Side,
-    Sides,
     parse_contrast,
     shared_sides,
     with_baseline,
 )
 from offrecord.records import factor_names
 
-RATES: Final = ("divergence", "public", "off_record")
-MEASURES: Final = (*RATES, "gap", "audience_effect")
-"""What every contrast is made of; differences of shares, as fractions of 1."""
-
-LEVEL: Final = 0.95
 NO_BASELINE: Final = "no baseline to set the two against"
 
 
@@ -88,48 +85,7 @@ class UnpairedFigures(ContrastFigures):
     primary: bool
     p_adjusted: float = math.nan
     adjustment: str = ""
-    method: str = "MOVER from the intervals of the two sides"
     test: str = "permutation of whole runs within shared strata"
-
-
-class _Compared(NamedTuple):
-    """One measure of the two sides of one contrast."""
-
-    contrast: Contrast
-    measure: str
-    sides: Sides
-
-    @property
-    def doubly(self) -> bool:
-        """Whether each side is itself a difference from its own baseline.
-
-        Between two conditions the baseline is the same and falls out of the
-        difference, so that audience effects differ as gaps do.
-        """
-        return self.measure == "audience_effect" and self.contrast.column not in CONTEXT
-
-    def bounds(self, side: Side) -> Bounds:
-        """The measure of one side."""
-        if not self.doubly:
-            return self._plain(side)
-        pressed, base = side.where(side.pressed), side.where(~side.pressed)
-        return difference(self._plain(pressed), self._plain(base))
-
-    def _plain(self, side: Side) -> Bounds:
-        turns = side.turns
-        if self.measure in RATES:
-            values = _values(turns, self.measure)
-            return rate_bounds(values, turns.runs, turns.cells, LEVEL)
-        return gap_of(turns, LEVEL)
-
-    def scores(self, side: Side) -> Values:
-        """Values whose sum over turns is the side's measure, up to a factor."""
-        values = _values(side.turns, self.measure)
-        if self.doubly:
-            known = side.turns.known
-            pressed, base = (known & side.pressed).sum(), (known & ~side.pressed).sum()
-            values = np.where(side.pressed, values, -values * pressed / max(base, 1))
-        return values
 
 
 def contrast_rows(
@@ -140,6 +96,7 @@ def contrast_rows(
     *,
     primary: Sequence[str] = (),
     margin: float | None = None,
+    weights: Weights = Weights.CELLS,
 ) -> list[Row[UnpairedFigures]]:
     """Every contrast in every group, for each of `MEASURES`.
 
@@ -150,6 +107,7 @@ def contrast_rows(
         rng: Draws arrangements where they are too many to count.
         primary: The contrasts that the study declared before its data came.
         margin: A difference that does not matter, as a fraction of 1.
+        weights: Whether pairs of cells weigh alike, or turns.
 
     Raises:
         OffrecordError: If a key is unknown, or a contrast is none of this study.
@@ -167,7 +125,7 @@ def contrast_rows(
                 against = shared_sides(based, contrast, factors)
             for measure in MEASURES:
                 sides = against if measure == "audience_effect" else plain
-                compared = _Compared(contrast, measure, sides)
+                compared = Compared(contrast, measure, sides, weights)
                 figures = _compare(compared, rng, margin, primary=text in primary)
                 found.append(Row(named, figures))
     return _adjusted(found)
@@ -199,15 +157,14 @@ def equivalent(low: float, high: float, margin: float | None) -> bool | None:
 
 
 def _compare(
-    compared: _Compared,
+    compared: Compared,
     rng: np.random.Generator,
     margin: float | None,
     *,
     primary: bool,
 ) -> UnpairedFigures:
     a, b = compared.sides.a, compared.sides.b
-    first, second = compared.bounds(a), compared.bounds(b)
-    moved = difference(first, second)
+    first, second, moved = compared.moved
     test = _test(compared, rng) if moved.known else _untested(compared)
     sizes_a, sizes_b = a.turns.sizes, b.turns.sizes
     return UnpairedFigures(
@@ -219,7 +176,8 @@ def _compare(
         bounds=moved,
         outcome=test,
         reason=test.reason or moved.shortfall,
-        note=compared.sides.note,
+        note=compared.note,
+        method=METHOD if compared.measure in RATES else SIGNED,
         margin=math.nan if margin is None else margin,
         equivalent=equivalent(moved.low, moved.high, margin),
         primary=primary,
@@ -232,7 +190,7 @@ def _compare(
     )
 
 
-def _test(compared: _Compared, rng: np.random.Generator) -> PValue:
+def _test(compared: Compared, rng: np.random.Generator) -> PValue:
     a, b = compared.sides.a, compared.sides.b
     return label_test(
         np.concatenate([compared.scores(a), compared.scores(b)]),
@@ -243,7 +201,7 @@ def _test(compared: _Compared, rng: np.random.Generator) -> PValue:
     )
 
 
-def _untested(compared: _Compared) -> PValue:
+def _untested(compared: Compared) -> PValue:
     """Why two sides without a difference have no test."""
     no_base = compared.doubly and compared.sides.a.strata.size
     return no_test(NO_BASELINE if no_base else NO_STRATUM)
@@ -266,12 +224,3 @@ def _adjusted(found: Sequence[Row[UnpairedFigures]]) -> list[Row[UnpairedFigures
             one = replace(found[place].of, p_adjusted=value, adjustment=how)
             adjusted[place] = Row(found[place].group, one)
     return adjusted
-
-
-def _values(turns: Turns, measure: str) -> Values:
-    if measure == "divergence":
-        return turns.divergent
-    if measure in RATES:
-        stance = turns.public if measure == "public" else turns.other
-        return np.where(turns.known, stance, math.nan)
-    return turns.public - turns.other

@@ -18,6 +18,9 @@ from offrecord.records import CELL, FACTOR, Kind, OffrecordError, Timing, factor
 CONTEXT: Final = ("condition", "kind", "timing", "dose")
 """The columns that say under which pressure: none of them holds two levels at once."""
 
+SAME_CELL: Final = tuple(name for name in CELL if name not in CONTEXT)
+"""What a cell shares with the baseline that it is set against."""
+
 KEYS: Final = (
     *("model", "partner", *CONTEXT),
     *("scenario", "protocol", "language", "agent", "round"),
@@ -28,12 +31,15 @@ KEYS: Final = (
 def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs sorted, with `_run` and `_cell` as numbers and the two sides as floats.
 
+    `_same` numbers what a cell shares with its baseline (`SAME_CELL`).
+
     Args:
         pairs: Rows as `stance_pairs` gives them.
     """
     return pairs.with_columns(
         pl.col("run").rank("dense").cast(pl.Int64).alias("_run"),
         pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
+        pl.struct(SAME_CELL).rank("dense").cast(pl.Int64).alias("_same"),
         pl.col("left", "right").cast(pl.Float64).fill_null(math.nan),
     ).sort("_run", "agent", "right_channel", "round")
 
@@ -81,27 +87,20 @@ def place_of(named: Mapping[str, Any], keys: Sequence[str]) -> list[Any]:
     return [_place(named[key]) for key in keys]
 
 
-SAME_CELL: Final = tuple(name for name in CELL if name not in CONTEXT)
-"""What a cell shares with the baseline that it is set against."""
-
-
 def baseline_of(group: pl.DataFrame, baselines: pl.DataFrame) -> pl.DataFrame | None:
-    """The baseline that a group is set against: that of its own cells, and all of them.
+    """The baseline rows of a group's own cells, some of which may have none.
 
     Args:
-        group: Rows of one group.
+        group: Rows of one group, as `numbered` gives them.
         baselines: The baseline rows that share the group's keys.
 
     Returns:
-        Nothing where the group holds baseline itself, or has a cell without one: the
-        shift would then be one between unlike cells.
+        Nothing where the group holds baseline itself, or no cell has any.
     """
     if Kind.BASELINE in group["kind"].unique():
         return None
-    cells = group.select(SAME_CELL).unique()
-    matched = baselines.join(cells, on=list(SAME_CELL), how="semi", nulls_equal=True)
-    found = matched.select(SAME_CELL).unique().height
-    return matched if found == cells.height else None
+    matched = baselines.filter(pl.col("_same").is_in(group["_same"].unique().implode()))
+    return None if matched.is_empty() else matched
 
 
 def turns_of(group: pl.DataFrame) -> Turns:

@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.bounds import Bounds, Range
-from offrecord.estimates.arrays.intervals import LEVEL, rate_estimate
+from offrecord.estimates.arrays.intervals import LEVEL
 from offrecord.estimates.arrays.multiplicity import sidak_level
-from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.frames.cells import cells_of, mean_range, weighed
+from offrecord.estimates.arrays.pairing import Weights
+from offrecord.estimates.arrays.stratified import stratified_rate
 from offrecord.estimates.frames.groups import grouped
 from offrecord.estimates.frames.scopes import scoped
+from offrecord.estimates.frames.weighing import ranges_of
 
 
 class ScenarioRate(NamedTuple):
@@ -41,9 +42,7 @@ def scenario_divergence(
     found = []
     for named, part in parts:
         values = np.abs(part["left"].to_numpy() - part["right"].to_numpy())
-        cells = cells_of(part)
-        pooled = rate_estimate(scoped(part, values), Scope.RUNS, each)
-        rate = weighed(pooled, cells, "divergence")
-        limits = mean_range([cell.ranges["divergence"] for cell in cells])
+        rate = stratified_rate(scoped(part, values), level=each)
+        limits = ranges_of(part, Weights.CELLS).divergence
         found.append(ScenarioRate(named["scenario"], rate.bounds, limits, part))
     return found

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
+import numpy as np
 import polars as pl
 
-from offrecord.estimates.arrays.bounds import Bounds
-from offrecord.estimates.arrays.mover import difference, rate_bounds
+from offrecord.estimates.arrays.bounds import NOTHING, PREFIXED, Bounds, Range
+from offrecord.estimates.arrays.missingness import rate_ranges
+from offrecord.estimates.arrays.mover import difference
+from offrecord.estimates.arrays.pairing import Weights, paired, turn_shares
+from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.stratified import stratified_rate
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.row import Row, group_rows
 from offrecord.estimates.frames.sides import Contrast, Side, shared_sides
@@ -54,6 +59,8 @@ class AgainstFigures:
     value_new: float
     value_old: float
     bounds: Bounds
+    possible: Annotated[Range, PREFIXED]
+    """What the difference is over all planned turns, whatever the missing ones are."""
     margin: float
     verdict: str
     note: str
@@ -68,11 +75,12 @@ def noninferiority_rows(
     old: pl.DataFrame,
     by: Sequence[str],
     margin: float,
+    weights: Weights = Weights.CELLS,
     *,
     unlike: str = "",
     note: str = "",
 ) -> list[Row[AgainstFigures]]:
-    """Divergence of a study less that of another, on the strata that both have.
+    """Divergence of a study less that of another, on the cells that both have.
 
     Args:
         new: Pairs of the study that is judged, as `stance_pairs` gives them.
@@ -80,6 +88,7 @@ def noninferiority_rows(
         by: Keys to group by. Models with other names in the two studies are compared
             as long as the model is no key.
         margin: The largest difference that does not matter, as a fraction of 1.
+        weights: Whether pairs of cells weigh alike, or turns.
         unlike: Why the studies are not comparable: then no row has another verdict
             than inconclusive.
         note: What else must be read with each row.
@@ -102,16 +111,26 @@ def noninferiority_rows(
 
     def figures(group: pl.DataFrame) -> Iterator[AgainstFigures]:
         sides = shared_sides(group, Contrast("", _STUDY, "new", "old"), factors)
-        first, second = _divergence(sides.a), _divergence(sides.b)
+        two = sides.a, sides.b
+        values = [side.turns.divergent for side in two]
+        first, second = (
+            stratified_rate(side.turns.sample(one), given, level=LEVEL).bounds
+            for side, one, given in zip(
+                two, values, _paired(two, values, weights), strict=True
+            )
+        )
         moved = difference(first, second)
         now, before = sides.a.turns.sizes, sides.b.turns.sizes
         yield AgainstFigures(
             value_new=first.value,
             value_old=second.value,
             bounds=moved,
+            possible=_possible(two, weights),
             margin=margin,
             verdict=str(Verdict.INCONCLUSIVE if unlike else verdict(moved, margin)),
-            note="; ".join(filter(None, (note, sides.note))),
+            note="; ".join(
+                filter(None, (note, sides.note, *(side.empty for side in two)))
+            ),
             reason=reason or (moved.shortfall if moved.known else NO_SHARED),
             runs_new=now.runs,
             turns_new=now.turns,
@@ -124,6 +143,21 @@ def noninferiority_rows(
     return group_rows(both, by, figures)
 
 
-def _divergence(side: Side) -> Bounds:
-    turns = side.turns
-    return rate_bounds(turns.divergent, turns.runs, turns.cells, LEVEL)
+def _paired(
+    two: tuple[Side, Side], values: Sequence[Values], weights: Weights
+) -> tuple[Values, Values]:
+    """What the cells of both studies weigh."""
+    a, b = (side.cells(one) for side, one in zip(two, values, strict=True))
+    return paired(a, b, weights)
+
+
+def _possible(two: tuple[Side, Side], weights: Weights) -> Range:
+    """The difference over all planned turns, if missing stances could be anything."""
+    if any(side.rows.is_empty() for side in two):
+        return NOTHING
+    planned = _paired(two, [np.zeros(side.rows.height) for side in two], weights)
+    now, before = (
+        rate_ranges(turns.public, turns.other, turn_shares(turns.cells, given))
+        for turns, given in zip((side.turns for side in two), planned, strict=True)
+    )
+    return now.divergence.minus(before.divergence)

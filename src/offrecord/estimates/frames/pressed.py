@@ -1,30 +1,21 @@
-"""What alignment does to each group's target agent, every cell with equal weight.
+"""What alignment does to each group's target agent, all of its cells or none.
 
-A score card and a gate speak of a model over scenarios and conditions. There each cell
-counts the same (`cells`), whatever its runs and missing turns.
+A score card and a gate speak of a model over scenarios and conditions. Elsewhere a
+cell without a value, or without its baseline, is left out and named; here a figure is
+then undefined, since lines are ranked and gates pass by what all cells show.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from statistics import fmean
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from offrecord.estimates.arrays.bounds import Range
+from offrecord.estimates.arrays.bounds import NOTHING, Range
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.intervals import LEVEL
-from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.frames.cells import (
-    Cell,
-    cells_of,
-    design_effect,
-    mean_range,
-    moved,
-    weighed,
-)
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.frames.groups import (
     baseline_of,
     group_keys,
@@ -33,26 +24,30 @@ from offrecord.estimates.frames.groups import (
     turns_of,
 )
 from offrecord.estimates.frames.scopes import clustered
-from offrecord.estimates.frames.splits import split_rows
+from offrecord.estimates.frames.splits import split_estimates
+from offrecord.estimates.frames.weighing import (
+    How,
+    accommodating_ranges,
+    named_cells,
+    ranges_of,
+    split_ranges_of,
+)
 from offrecord.records import Kind
 
 GROUP_KEYS: Final = ("model", "partner", "scenario", "protocol")
 """What cells are pooled within, beside the study's factors."""
 
-SHIFTS: Final = {
-    "public_shift": "public",
-    "conversion": "off_record",
-    "audience_effect": "gap",
-}
-"""The parts of the split, and the share that each is the shift of."""
+SHIFTS: Final = ("public_shift", "conversion", "audience_effect")
 
 RATES: Final = ("divergence", "accommodating", "reversing")
 BASELINE: Final = "baseline"
+_DEFAULT: Final = How()
 
 NO_ALIGNMENT: Final = "no alignment condition was asked"
 NO_BASELINE: Final = "an alignment cell has no baseline beside it"
 NO_CONDITION: Final = "neither an alignment condition nor baseline was asked"
 NO_CONTEXT: Final = "no condition without any context was asked"
+EMPTY_CELL: Final = "a cell has no turn with both stances"
 """Why a figure of a group is undefined."""
 
 
@@ -75,106 +70,87 @@ class Pressed(NamedTuple):
 
 
 def pressed_rows(
-    pairs: pl.DataFrame,
-    by: Sequence[str] = ("model",),
-    scope: Scope = Scope.RUNS,
-    level: float = LEVEL,
+    pairs: pl.DataFrame, by: Sequence[str] = ("model",), how: How = _DEFAULT
 ) -> list[Pressed]:
     """The estimates of every group.
 
     Args:
         pairs: The target agent's rows, as `stance_pairs` gives them.
         by: Any of `GROUP_KEYS` and the study's factors.
-        scope: What the intervals generalize to.
-        level: How often such intervals are to hold the truth.
+        how: Scope and level of the intervals.
 
     Raises:
         OffrecordError: If a key is none of these.
     """
     by = [known_key(key, GROUP_KEYS, pairs.columns) for key in by]
-    keys = group_keys(pairs, by)
-    kinds = (Kind.ALIGNMENT, Kind.BASELINE)
-    split = {
-        (*(row.keys[key] for key in keys), row.keys["kind"]): row.estimates
-        for row in split_rows(
-            pairs.filter(pl.col("kind").is_in(kinds)),
-            [*by, "kind"],
-            scope,
-            level=level,
-        )
-    }
-    frame, rows = clustered(pairs), []
-    for named, group in grouped(frame, keys):
-        two = [split.get((*named.values(), kind), {}) for kind in kinds]
-        rows.append(_row(named, group, two, scope))
-    return rows
+    groups = grouped(clustered(pairs), group_keys(pairs, by))
+    return [_row(named, group, how) for named, group in groups]
 
 
-def _row(
-    named: dict[str, Any],
-    group: pl.DataFrame,
-    split: Sequence[Mapping[str, Estimate]],
-    scope: Scope,
-) -> Pressed:
+def _row(named: dict[str, Any], group: pl.DataFrame, how: How) -> Pressed:
     pressed = group.filter(kind=Kind.ALIGNMENT)
-    unpressed = group.filter(kind=Kind.BASELINE)
-    cells, base = cells_of(pressed), cells_of(unpressed)
-    own = baseline_of(pressed, unpressed) if cells else None
-    beside = {} if own is None else {cell.same: cell for cell in cells_of(own)}
-    estimates: dict[str, Estimate] = {}
-    ranges: dict[str, Range] = {}
-    for name in RATES:
-        pooled = split[0].get(name)
-        estimates[name] = (
-            weighed(pooled, cells, name)
-            if pooled and cells
-            else _undefined(pressed, scope, NO_ALIGNMENT)
-        )
-        ranges[name] = mean_range([cell.ranges[name] for cell in cells])
-    pooled = split[1].get("divergence")
-    estimates[BASELINE] = (
-        weighed(pooled, base, "divergence")
-        if pooled and base
-        else _undefined(unpressed, scope, NO_CONTEXT)
+    base = group.filter(kind=Kind.BASELINE)
+    own = None if pressed.is_empty() else baseline_of(pressed, base)
+    found = split_estimates(pressed, own, how) if pressed.height else {}
+    context = split_estimates(base, None, how) if base.height else {}
+    empty, no_context = _empty(pressed), _empty(base)
+    unpaired = _named(pressed, ~pl.col("_same").is_in(base["_same"].implode()))
+    lacking = (
+        (NO_ALIGNMENT if base.height else NO_CONDITION)
+        if pressed.is_empty()
+        else _because(NO_BASELINE, unpaired)
+        or empty
+        or ("" if own is None else _empty(own))
     )
-    ranges[BASELINE] = mean_range([cell.ranges["divergence"] for cell in base])
-    for name, share_of in SHIFTS.items():
-        shift = _shifted(split[0].get(name), cells, beside, share_of)
-        reason = NO_BASELINE if cells else NO_ALIGNMENT if base else NO_CONDITION
-        both = pl.concat([pressed, unpressed])
-        estimates[name] = shift or _undefined(both, scope, reason)
-        ranges[name] = mean_range(
-            [
-                cell.ranges[share_of].minus(beside[cell.same].ranges[share_of])
-                for cell in cells
-                if cell.same in beside
-            ]
-        )
-    return Pressed(named, estimates, ranges, pressed, unpressed, group)
+    both = pl.concat([pressed, base])
+    estimates = {
+        **{
+            name: found[name]
+            if pressed.height and not empty
+            else _undefined(pressed, how, empty or NO_ALIGNMENT)
+            for name in RATES
+        },
+        BASELINE: context["divergence"]
+        if base.height and not no_context
+        else _undefined(base, how, no_context or NO_CONTEXT),
+        **{
+            name: _undefined(both, how, lacking) if lacking else found[name]
+            for name in SHIFTS
+        },
+    }
+    return Pressed(named, estimates, _ranges(pressed, base, own), pressed, base, group)
 
 
-def _shifted(
-    pooled: Estimate | None,
-    cells: Sequence[Cell],
-    beside: Mapping[tuple[Any, ...], Cell],
-    name: str,
-) -> Estimate | None:
-    """A shift against each cell's own baseline; None where a cell has none."""
-    if pooled is None or not beside:
-        return None
-    value = fmean(cell.values[name] - beside[cell.same].values[name] for cell in cells)
-    uses = [sum(cell.same == same for cell in cells) for same in beside]
-    effects = (
-        design_effect([1.0] * len(cells), [cell.turns for cell in cells]),
-        design_effect(uses, [cell.turns for cell in beside.values()]),
-    )
-    # The larger of two is no answer where one is NaN.
-    effect = math.nan if any(map(math.isnan, effects)) else max(effects)
-    most = 2.0 if name == "gap" else 1.0
-    return moved(pooled, value, effect, (-most, most))
+def _ranges(
+    pressed: pl.DataFrame, base: pl.DataFrame, own: pl.DataFrame | None
+) -> dict[str, Range]:
+    """The range of every figure; NaN where there are no cells."""
+    rates = dict.fromkeys((*RATES, BASELINE), NOTHING)
+    if pressed.height:
+        rates["divergence"] = ranges_of(pressed, Weights.CELLS).divergence
+        rates["accommodating"], rates["reversing"] = accommodating_ranges(pressed)
+    if base.height:
+        rates[BASELINE] = ranges_of(base, Weights.CELLS).divergence
+    return {**rates, **split_ranges_of(pressed, own, Weights.CELLS)._asdict()}
 
 
-def _undefined(group: pl.DataFrame, scope: Scope, reason: str) -> Estimate:
+def _empty(rows: pl.DataFrame) -> str:
+    """Why cells of some rows have no value; empty where all have one."""
+    known = (pl.col("left") - pl.col("right")).is_not_nan().any().over("_cell")
+    return _because(EMPTY_CELL, _named(rows, ~known))
+
+
+def _named(rows: pl.DataFrame, chosen: pl.Expr) -> list[str]:
+    cells = rows.filter(chosen)["_cell"].unique().to_numpy()
+    return named_cells(rows, cells) if cells.size else []
+
+
+def _because(reason: str, names: Sequence[str]) -> str:
+    """A reason with the cells that it is about; empty where there are none."""
+    return f"{reason}: {', '.join(names)}" if names else ""
+
+
+def _undefined(group: pl.DataFrame, how: How, reason: str) -> Estimate:
     nan = math.nan
     return Estimate(
         value=nan,
@@ -182,7 +158,7 @@ def _undefined(group: pl.DataFrame, scope: Scope, reason: str) -> Estimate:
         high=nan,
         se=nan,
         method="",
-        scope=str(scope),
+        scope=str(how.scope),
         clusters=0,
         reason=reason,
         **turns_of(group).sizes._asdict(),

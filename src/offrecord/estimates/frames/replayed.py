@@ -15,12 +15,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from offrecord.estimates.arrays.means import mean_estimate
+from offrecord.estimates.arrays.intervals import LEVEL
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.permutation import sign_flip_test
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.variance import Sample
+from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.stratified import stratified_mean
 from offrecord.estimates.frames.contrasts import (
-    LEVEL,
     ContrastFigures,
     contrast_keys,
 )
@@ -120,7 +121,7 @@ def _figures(
 ) -> PairedFigures:
     histories = matched["_history"].to_numpy()
     sample = Sample(difference, histories, histories, matched["_stratum"].to_numpy())
-    mean = mean_estimate(sample, level=LEVEL)
+    mean = stratified_mean(sample, Weights.CELLS.of_cells(sample), level=LEVEL)
     test = sign_flip_test(difference, histories, rng)
     return PairedFigures(
         contrast=contrast,

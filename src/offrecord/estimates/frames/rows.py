@@ -11,7 +11,7 @@ import polars as pl
 
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.heterogeneity import Components, variance_components
-from offrecord.estimates.arrays.mover import gap_of
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.permutation import PValue, sign_flip_test
 from offrecord.estimates.arrays.persistence import (
     first_divergence,
@@ -20,6 +20,7 @@ from offrecord.estimates.arrays.persistence import (
 )
 from offrecord.estimates.arrays.ranks import Rank, rank_sets, together, worst
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.signed import METHOD, stratified_gap
 from offrecord.estimates.arrays.turns import Sizes, Turns
 from offrecord.estimates.frames.groups import grouped, turns_of
 from offrecord.estimates.frames.partners import unlike_partners
@@ -40,13 +41,16 @@ class GapFigures:
     reason: str
     measure: str = "gap"
     level: float = LEVEL
-    method: str = "MOVER from accommodating and reversing turns"
+    method: str = METHOD
     test: str = "signs of whole runs flipped"
     scope: str = _RUNS
 
 
 def channel_gap_rows(
-    pairs: pl.DataFrame, by: Sequence[str], rng: np.random.Generator
+    pairs: pl.DataFrame,
+    by: Sequence[str],
+    rng: np.random.Generator,
+    weights: Weights = Weights.CELLS,
 ) -> list[Row[GapFigures]]:
     """The gap between the channels of each group, tested by the signs of whole runs.
 
@@ -54,12 +58,15 @@ def channel_gap_rows(
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by.
         rng: Draws signs where they are too many to count.
+        weights: What the gap is the mean of.
     """
 
     def figures(group: pl.DataFrame) -> Iterator[GapFigures]:
         turns = turns_of(group)
-        gap = gap_of(turns, LEVEL)
-        test = sign_flip_test(turns.public - turns.other, turns.runs, rng)
+        sample = turns.sample(turns.public - turns.other)
+        given = weights.of_cells(sample)
+        gap = stratified_gap(sample, given, level=LEVEL).bounds
+        test = sign_flip_test(sample.values, turns.runs, rng)
         reason = test.reason or gap.shortfall
         yield GapFigures(bounds=gap, sizes=turns.sizes, outcome=test, reason=reason)
 
@@ -174,18 +181,21 @@ class RankFigures:
     scope: str = _RUNS
 
 
-def rank_rows(pairs: pl.DataFrame, by: Sequence[str]) -> list[Row[RankFigures]]:
+def rank_rows(
+    pairs: pl.DataFrame, by: Sequence[str], weights: Weights = Weights.CELLS
+) -> list[Row[RankFigures]]:
     """The models of each group by divergence, with the ranks that they may have.
 
     Args:
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by beside the model.
+        weights: What each rate is the mean of.
     """
 
     def figures(group: pl.DataFrame) -> Iterator[RankFigures]:
         models, turns = _parts(group, "model")
         note = unlike_partners(group)
-        ranks = rank_sets(turns, [one.divergent for one in turns], LEVEL)
+        ranks = rank_sets(turns, [one.divergent for one in turns], LEVEL, weights)
         for model, rank in zip(models, ranks, strict=True):
             yield RankFigures(model=model, rank=rank, of=len(models), note=note)
 
@@ -206,17 +216,20 @@ class ScenarioFigures:
     scope: str = _RUNS
 
 
-def scenario_rows(pairs: pl.DataFrame, by: Sequence[str]) -> list[Row[ScenarioFigures]]:
+def scenario_rows(
+    pairs: pl.DataFrame, by: Sequence[str], weights: Weights = Weights.CELLS
+) -> list[Row[ScenarioFigures]]:
     """Divergence of each scenario, bounds holding together, and which is the worst.
 
     Args:
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by beside the scenario.
+        weights: What each rate is the mean of.
     """
 
     def figures(group: pl.DataFrame) -> Iterator[ScenarioFigures]:
         scenarios, turns = _parts(group, "scenario")
-        bounds = together(turns, [one.divergent for one in turns], LEVEL)
+        bounds = together(turns, [one.divergent for one in turns], LEVEL, weights)
         largest = worst(bounds)
         found = [*zip(scenarios, bounds, strict=True)]
         if largest.place >= 0:

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.sample import Sample
 from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.arrays.variance import Sample
 from offrecord.estimates.frames.groups import numbered
 
 _CLUSTERS: Final = {
@@ -51,6 +51,7 @@ def scoped(pairs: pl.DataFrame, values: Values, scope: Scope = Scope.RUNS) -> Sa
     """
     runs: Ids = pairs["_run"].to_numpy()
     one: Ids = np.zeros(pairs.height, dtype=np.int64)
+    cells: Ids = pairs["_cell"].to_numpy()
     if scope is Scope.RUNS:
-        return Sample(values, runs, runs, pairs["_cell"].to_numpy())
-    return Sample(values, runs, pairs[_CLUSTERS[scope]].to_numpy(), one)
+        return Sample(values, runs, runs, cells)
+    return Sample(values, runs, pairs[_CLUSTERS[scope]].to_numpy(), one, cells)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from offrecord.estimates.arrays.rates import Ids
+from offrecord.estimates.arrays.pairing import Linked, linked
+from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.frames.groups import CONTEXT, matching, turns_of
 from offrecord.estimates.frames.partners import unlike_partners
+from offrecord.estimates.frames.weighing import NO_VALUE, left_out
 from offrecord.records import (
     CELL,
     CELL_JSON,
@@ -22,6 +24,9 @@ from offrecord.records import (
     factor_names,
     split_contrast,
 )
+
+ONE_SIDE: Final = "no counterpart on the other side"
+"""Why a cell is left out."""
 
 
 class Contrast(NamedTuple):
@@ -35,16 +40,38 @@ class Contrast(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The rows of one level."""
+    """The rows of one level, each with its `_stratum`."""
 
-    turns: Turns
-    strata: Ids
-    pressed: NDArray[np.bool_]
-    """Whether the turn is of another condition than baseline."""
+    rows: pl.DataFrame
 
-    def where(self, rows: NDArray[np.bool_]) -> Side:
-        """Some of the rows."""
-        return Side(self.turns.where(rows), self.strata[rows], self.pressed[rows])
+    @property
+    def turns(self) -> Turns:
+        """Their arrays."""
+        return turns_of(self.rows)
+
+    @property
+    def strata(self) -> Ids:
+        """What both levels have in common, by turn."""
+        return self.rows["_stratum"].to_numpy()
+
+    @property
+    def pressed(self) -> NDArray[np.bool_]:
+        """Whether the turn is of another condition than baseline."""
+        return (self.rows["kind"] != Kind.BASELINE).to_numpy()
+
+    def where(self, *, pressed: bool) -> Side:
+        """The rows of baseline, or all others."""
+        return Side(self.rows.filter((pl.col("kind") != Kind.BASELINE) == pressed))
+
+    @property
+    def empty(self) -> str:
+        """Which cells have no turn with a value."""
+        known = self.cells(self.turns.divergent).turns > 0
+        return left_out(self.rows, ~known, NO_VALUE) if known.any() else ""
+
+    def cells(self, values: Values, link: str = "_stratum") -> Linked:
+        """The cells, and what links them to those that they are set against."""
+        return linked(self.turns.sample(values), self.rows[link].to_numpy())
 
 
 class Sides(NamedTuple):
@@ -101,7 +128,7 @@ def shared_sides(
 ) -> Sides:
     """The two levels on the strata that both have (see `shared_strata`)."""
     shared, note = shared_strata(rows, contrast, factors)
-    a, b = (_side(shared.filter(pl.col(contrast.column) == x)) for x in contrast[2:])
+    a, b = (Side(shared.filter(pl.col(contrast.column) == x)) for x in contrast[2:])
     return Sides(a, b, note)
 
 
@@ -137,16 +164,9 @@ def shared_strata(
     placed = rows.with_columns(stratum.alias("_stratum"))
     both = pl.col(contrast.column).n_unique().over("_stratum") == 2
     shared = placed.filter(both)
-    out = placed.filter(~both)["_run"].n_unique()
-    notes = [f"{out} runs left out: their strata are not in both sides"] if out else []
+    cells = placed["_cell"].unique().sort()
+    out = ~cells.is_in(shared["_cell"].unique().implode()).to_numpy()
+    notes = [text for text in [left_out(placed, out, ONE_SIDE)] if text]
     if contrast.column == "model":
         notes += [text for text in [unlike_partners(shared)] if text]
     return shared, "; ".join(notes)
-
-
-def _side(rows: pl.DataFrame) -> Side:
-    return Side(
-        turns_of(rows),
-        rows["_stratum"].to_numpy(),
-        (rows["kind"] != Kind.BASELINE).to_numpy(),
-    )

@@ -10,17 +10,15 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.intervals import LEVEL, rate_estimate
-from offrecord.estimates.arrays.means import mean_estimate
-from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.signed import stratified_gap
 from offrecord.estimates.arrays.split import (
     Channels,
     channels,
-    mean_gap,
     mean_split,
-    rate_gap,
     rate_split,
 )
+from offrecord.estimates.arrays.stratified import stratified_mean, stratified_rate
 from offrecord.estimates.frames.groups import (
     CONTEXT,
     baseline_of,
@@ -30,9 +28,16 @@ from offrecord.estimates.frames.groups import (
 )
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.scopes import clustered, scoped
+from offrecord.estimates.frames.weighing import (
+    How,
+    against_baseline,
+    noted,
+    own_weights,
+)
 from offrecord.records import Kind
 
 DEFAULT_BY: Final = ("model", "condition")
+_DEFAULT: Final = How()
 
 
 class SplitRow(NamedTuple):
@@ -45,6 +50,8 @@ class SplitRow(NamedTuple):
     holds no baseline but has one beside it."""
     turns: pl.DataFrame
     """As `clustered` numbers them."""
+    baseline: pl.DataFrame | None
+    """The turns that these are set against."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,11 +65,10 @@ class SplitFigures(Estimate):
 def split_rows(
     pairs: pl.DataFrame,
     by: Sequence[str] = DEFAULT_BY,
-    scope: Scope = Scope.RUNS,
+    how: How = _DEFAULT,
     *,
     numeric: bool = False,
     also: Sequence[str] = (),
-    level: float = LEVEL,
 ) -> list[SplitRow]:
     """The estimates of every group.
 
@@ -70,10 +76,9 @@ def split_rows(
         pairs: Rows as `stance_pairs` gives them, or with the same columns and any
             number as `left` and `right` (an item's answers).
         by: Keys as for `estimate_table`.
-        scope: What the intervals generalize to.
+        how: Scope and level of the intervals, and what cells weigh.
         numeric: Whether the values are a numeric measure instead of sides.
         also: Further columns of such a measure to group by, say the item.
-        level: How often such intervals are to hold the truth.
 
     Raises:
         OffrecordError: If a key is unknown.
@@ -82,20 +87,43 @@ def split_rows(
     others = [key for key in keys if key not in CONTEXT]
     frame = clustered(pairs)
     unpressed = frame.filter(kind=Kind.BASELINE)
-    named_levels, splitting = (
-        (_numeric, mean_split) if numeric else (_stances, rate_split)
-    )
     rows = []
     for named, group in grouped(frame, keys):
-        pair = _channels(group, scope)
-        found = dict(named_levels(pair, scope, level))
         shared = matching(unpressed, {key: named[key] for key in others})
         baseline = baseline_of(group, shared)
-        if baseline is not None:
-            beside = _channels(baseline, scope)
-            found |= splitting(pair, beside, scope, level)._asdict()
-        rows.append(SplitRow(named, found, group))
+        found = split_estimates(group, baseline, how, numeric=numeric)
+        rows.append(SplitRow(named, found, group, baseline))
     return rows
+
+
+def split_estimates(
+    group: pl.DataFrame,
+    baseline: pl.DataFrame | None,
+    how: How,
+    *,
+    numeric: bool = False,
+) -> dict[str, Estimate]:
+    """The estimates of one group, as `SplitRow` has them.
+
+    Args:
+        group: Rows of `clustered`.
+        baseline: Those that it is set against, if any.
+        how: Scope and level of the intervals, and what cells weigh.
+        numeric: Whether the values are a numeric measure instead of sides.
+    """
+    pair = _channels(group, how)
+    weights, left_out = own_weights(group, pair.public, how.weights)
+    levels = _numeric if numeric else _stances
+    found = {name: noted(one, left_out) for name, one in levels(pair, weights, how)}
+    if baseline is None:
+        return found
+    beside = _channels(baseline, how)
+    sides, left_out = against_baseline(
+        group, pair.public, baseline, beside.public, how.weights
+    )
+    splitting = mean_split if numeric else rate_split
+    moved = splitting(pair, beside, sides, how.scope, how.level)
+    return found | {n: noted(one, left_out) for n, one in moved._asdict().items()}
 
 
 def estimate_rows(rows: Sequence[SplitRow]) -> list[Row[SplitFigures]]:
@@ -107,31 +135,33 @@ def estimate_rows(rows: Sequence[SplitRow]) -> list[Row[SplitFigures]]:
     ]
 
 
-def _channels(group: pl.DataFrame, scope: Scope) -> Channels:
+def _channels(group: pl.DataFrame, how: How) -> Channels:
     public, other = (
-        scoped(group, group[name].to_numpy(), scope) for name in ("left", "right")
+        scoped(group, group[name].to_numpy(), how.scope) for name in ("left", "right")
     )
     return channels(public, other)
 
 
 def _stances(
-    pair: Channels, scope: Scope, level: float
+    pair: Channels, weights: Values, how: How
 ) -> Iterator[tuple[str, Estimate]]:
-    gap = pair.gap.values
-    yield "public", rate_estimate(pair.public, scope, level)
-    yield "off_record", rate_estimate(pair.other, scope, level)
-    yield "gap", rate_gap(pair, scope, level)
+    gap, rest = pair.gap, (weights, how.scope, how.level)
+    yield "public", stratified_rate(pair.public, *rest)
+    yield "off_record", stratified_rate(pair.other, *rest)
+    yield "gap", stratified_gap(gap, *rest)
     for name, values in {
-        "divergence": np.abs(gap),
-        "accommodating": np.maximum(gap, 0),
-        "reversing": np.maximum(-gap, 0),
+        "divergence": np.abs(gap.values),
+        "accommodating": np.maximum(gap.values, 0),
+        "reversing": np.maximum(-gap.values, 0),
     }.items():
-        yield name, rate_estimate(pair.public.of(values), scope, level)
+        yield name, stratified_rate(gap.of(values), *rest)
 
 
 def _numeric(
-    pair: Channels, scope: Scope, level: float
+    pair: Channels, weights: Values, how: How
 ) -> Iterator[tuple[str, Estimate]]:
-    yield "public", mean_estimate(pair.public, scope, level)
-    yield "off_record", mean_estimate(pair.other, scope, level)
-    yield "gap", mean_gap(pair, scope, level)
+    for name, one in (
+        *(("public", pair.public), ("off_record", pair.other)),
+        ("gap", pair.gap),
+    ):
+        yield name, stratified_mean(one, weights, how.scope, how.level)

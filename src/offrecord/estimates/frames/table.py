@@ -13,8 +13,9 @@ import polars as pl
 import polars.selectors as cs
 
 from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.plain import plain
-from offrecord.estimates.arrays.rates import Quadrants, naive_error, quadrants, share
+from offrecord.estimates.arrays.rates import Quadrants, naive_error, quadrants
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.split import Split
 from offrecord.estimates.frames.groups import group_keys
@@ -25,6 +26,7 @@ from offrecord.estimates.frames.splits import (
     estimate_rows,
     split_rows,
 )
+from offrecord.estimates.frames.weighing import How
 from offrecord.records import OffrecordError
 
 
@@ -38,7 +40,7 @@ class RateFigures:
     """Cells that the runs come from."""
     planned: int
     turns: int
-    """Turns with both stances, over which all rates are."""
+    """Turns with both stances, which alone count in rates."""
     missing: int
     attempts: int
     public: float
@@ -46,8 +48,13 @@ class RateFigures:
     gap: float
     split: Split
     """NaN where the group holds baseline or has none of its own."""
+    public_only: float
+    """Share of accommodating turns: the public stance alone is on the pressed side."""
+    off_record_only: float
+    """Share of reversing turns: the other stance alone is."""
     divergent: int
     quadrants: Quadrants
+    """Counts of turns, whatever their cells weigh."""
     divergence: float
     se: float
     se_naive: float
@@ -61,16 +68,6 @@ class RateFigures:
     def bounds(self) -> Bounds:
         """The divergence with its interval."""
         return Bounds(self.divergence, self.ci_low, self.ci_high)
-
-    @property
-    def accommodating(self) -> float:
-        """The share of turns with the public stance alone on the pressed side."""
-        return share(self.quadrants.accommodating, self.turns)
-
-    @property
-    def reversing(self) -> float:
-        """The share of turns with the other stance alone on the pressed side."""
-        return share(self.quadrants.reversing, self.turns)
 
 
 def rate_rows(rows: Sequence[SplitRow]) -> list[Row[RateFigures]]:
@@ -103,6 +100,7 @@ def estimate(
     pairs: pl.DataFrame,
     by: Sequence[str] = DEFAULT_BY,
     scope: Scope | str = Scope.RUNS,
+    weights: Weights | str = Weights.CELLS,
 ) -> pl.DataFrame:
     """Estimate what pairs show: rates, the gap, and the split against baseline.
 
@@ -110,22 +108,25 @@ def estimate(
         pairs: Any frame with the columns of `pairs`.
         by: Keys as for `estimate_table`.
         scope: What the intervals generalize to: runs, scenarios, models or turns.
+        weights: Whether cells weigh alike, or turns, as in the paper.
 
     Returns:
         One row per group and quantity: the keys, `quantity`, `value` with `low`, `high`
-        and `se`, `runs`, `turns`, `missing`, `reason` and `scope`. Rates and
-        differences are fractions of 1; what is undefined is null, and `reason` says
-        why.
+        and `se`, `runs`, `turns`, `missing`, `reason`, `left_out` and `scope`. Rates
+        and differences are fractions of 1; what is undefined is null, and `reason` says
+        why; `left_out` names the cells that a figure leaves out.
 
     Raises:
-        OffrecordError: If a key or the scope is unknown.
+        OffrecordError: If a key, the scope or the weights are unknown.
     """
     if not isinstance(scope, Scope):
         if scope.upper() not in Scope.__members__:
             known = ", ".join(name.lower() for name in Scope.__members__)
             raise OffrecordError(f"scope {scope}: use any of {known}")
         scope = Scope[scope.upper()]
-    rows = estimate_rows(split_rows(pairs, by, scope))
+    if weights not in {*Weights}:
+        raise OffrecordError(f"weights {weights}: use cells or turns")
+    rows = estimate_rows(split_rows(pairs, by, How(scope, Weights(weights))))
     found = [
         {**row.group, "quantity": row.of.estimate, **{n: row[n] for n in _LONG}}
         for row in rows
@@ -138,14 +139,15 @@ def estimate(
 _LONG: Final = {
     **dict.fromkeys(("value", "low", "high", "se"), pl.Float64),
     **dict.fromkeys(("runs", "turns", "missing"), pl.Int64),
-    **dict.fromkeys(("reason", "scope"), pl.String),
+    **dict.fromkeys(("reason", "left_out", "scope"), pl.String),
 }
 
 
 def _rates(row: SplitRow) -> RateFigures:
     public, other = row.turns["left"].to_numpy(), row.turns["right"].to_numpy()
-    counts, rate = quadrants(public, other), row.estimates["divergence"]
-    shifts = [row.estimates.get(name) for name in ("public_shift", "conversion")]
+    counts, found = quadrants(public, other), row.estimates
+    rate, spoken, kept = (found[n] for n in ("divergence", "public", "off_record"))
+    shifts = [found.get(name) for name in ("public_shift", "conversion")]
     moved, held = (math.nan if one is None else one.value for one in shifts)
     return RateFigures(
         runs=rate.runs,
@@ -155,12 +157,14 @@ def _rates(row: SplitRow) -> RateFigures:
         missing=row.turns.height - counts.turns,
         attempts=int(row.turns.unique("run")["attempts"].sum()),
         quadrants=counts,
-        public=counts.public,
-        off_record=counts.other,
-        gap=counts.public - counts.other,
+        public=spoken.value,
+        off_record=kept.value,
+        gap=spoken.value - kept.value,
         split=Split(moved, held, moved - held),
+        public_only=found["accommodating"].value,
+        off_record_only=found["reversing"].value,
         divergent=counts.divergent,
-        divergence=counts.divergence,
+        divergence=rate.value,
         se=rate.se,
         se_naive=naive_error(np.abs(public - other)),
         ci_low=rate.low,

@@ -7,7 +7,7 @@ from typing import Final
 
 from offrecord.estimates.estimator import MissingFigures
 from offrecord.estimates.estimators import MISSING, STATUSES
-from offrecord.report.numbers import count, decimal, named, points
+from offrecord.report.numbers import between, count, decimal, named
 from offrecord.report.page.blocks import (
     Block,
     Code,
@@ -75,7 +75,10 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
             Column("planned"),
             Column("missing"),
             Column("why", number=False),
-            Column("divergence, worst case"),
+            Column("divergence", about="over all planned turns, at least and at most"),
+            Column("public shift", about="over all planned turns"),
+            Column("conversion", about="over all planned turns"),
+            Column("audience effect", about="over all planned turns"),
             Column("attempts a run"),
         ],
         [
@@ -86,12 +89,14 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
                 count(row.of.missingness.planned),
                 count(row.of.missingness.missing),
                 _reasons(row.of, found),
-                f"{points(row.of.ranges.divergence.low)} to "
-                f"{points(row.of.ranges.divergence.high)}",
+                between(row.of.ranges.divergence),
+                *(between(limits) for limits in row.of.split),
                 decimal(row.of.missingness.attempts_per_run),
             )
             for row in models
         ],
+        caption="Percentage points: what each figure can be over all planned turns, "
+        "if missing stances could be anything.",
         folded=not any(row.of.missingness.missing for row in models),
     )
     yield Table(

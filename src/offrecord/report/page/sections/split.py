@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.split import Split
-from offrecord.estimates.estimators import FLOOR, RATES, SPLIT
+from offrecord.estimates.arrays.bounds import Range
+from offrecord.estimates.arrays.pairing import Weights
+from offrecord.estimates.estimators import FLOOR, MISSING, RATES, SPLIT
 from offrecord.estimates.frames.floors import REPEATS, FloorFigures
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.splits import SplitFigures
@@ -20,7 +20,14 @@ from offrecord.report.figures.stances import (
     divergence_figure,
     split_figure,
 )
-from offrecord.report.numbers import UNDEFINED, count, interval, points
+from offrecord.report.numbers import (
+    UNDEFINED,
+    between,
+    count,
+    interval,
+    known,
+    points,
+)
 from offrecord.report.page.blocks import (
     Block,
     Cell,
@@ -33,6 +40,7 @@ from offrecord.report.page.blocks import (
     shade,
 )
 from offrecord.report.page.findings import Findings, bounded, by_estimate
+from offrecord.report.page.headline import headline
 
 _ABOUT: Final = (
     "Public and off the record are the shares of turns whose stance is on the "
@@ -43,6 +51,11 @@ _ABOUT: Final = (
     "The bracket holds the share of turns whose stance the audience changes, once the "
     "noise of sampling is allowed for; it needs repeats or shadows.",
 )
+
+_WEIGHTS: Final = {
+    Weights.CELLS: "every scenario and condition of a row counts the same",
+    Weights.TURNS: "every turn of a row counts the same",
+}
 
 
 def _columns(found: Findings) -> list[Column]:
@@ -80,72 +93,6 @@ def split_section(found: Findings) -> Section:
     )
 
 
-def headline(found: Findings) -> str:
-    """The split in a sentence: public shift = conversion + audience effect."""
-    rates = found.rows("kinds", RATES, agent=found.target, kind=found.pressed)
-    if not rates:
-        return "No run has ended yet, so there is nothing to say."
-    row = rates[0].of
-    if not row.turns:
-        return (
-            f"No turn of {found.target} under {found.pressed} has both stances, so "
-            f"there is nothing to say: {count(row.missing)} of "
-            f"{count(row.planned)} are missing."
-        )
-    if math.isnan(row.split.public_shift):
-        return (
-            f"{found.target} was on the pressed side in {points(row.public)} % of "
-            f"turns in public and in {points(row.off_record)} % {found.beside}. "
-            "The public shift is unknown: the split needs a baseline and a "
-            "condition beside it."
-        )
-    split = by_estimate(
-        found.rows("kinds", SPLIT, agent=found.target, kind=found.pressed)
-    )
-    told = {
-        name: points(value) + interval(split[name,].low, split[name,].high)
-        for name, value in row.split._asdict().items()
-    }
-    return (
-        f"Against baseline, {found.pressed} moved the public stance of {found.target} "
-        f"by {told['public_shift']} points toward the pressed side: "
-        f"{_parted(row.split, told, found.beside)}"
-        + _doubt(split["public_shift",], split["audience_effect",])
-    )
-
-
-def _parted(split: Split, told: Mapping[str, str], beside: str) -> str:
-    """The two parts in words; where their signs differ, the channels moved apart."""
-    if split.conversion * split.audience_effect < 0:
-        return (
-            f"the channels moved apart, by {told['conversion']} points {beside} "
-            f"(conversion) and {told['audience_effect']} more in public (audience "
-            "effect)."
-        )
-    return (
-        f"{told['conversion']} of them hold {beside} too (conversion), "
-        f"{told['audience_effect']} appear only in public (audience effect)."
-    )
-
-
-def _doubt(shift: Estimate, audience: Estimate) -> str:
-    """What the intervals leave open, in words."""
-    if not _open(shift) and not _open(audience):
-        return ""
-    if _open(shift) and _open(audience):
-        return (
-            f" Both intervals include zero: {shift.runs} runs are too few to tell "
-            "this shift from none."
-        )
-    name = "public shift" if _open(shift) else "audience effect"
-    return f" The interval of the {name} includes zero: there may be none."
-
-
-def _open(one: Estimate) -> bool:
-    """Whether no shift at all is within the interval, or there is none."""
-    return not one.defined or one.low <= 0 <= one.high
-
-
 def _blocks(found: Findings) -> Iterator[Block]:
     rates = found.rows("kinds", RATES, agent=found.target, kind=found.pressed)
     if not rates or not rates[0].of.turns:
@@ -154,11 +101,12 @@ def _blocks(found: Findings) -> Iterator[Block]:
     yield Text(
         f"Divergence under {found.pressed} is {points(row.divergence)} % "
         f"{interval(row.ci_low, row.ci_high)} of {count(row.turns)} turns: "
-        f"{points(row.accommodating)} accommodating and "
-        f"{points(row.reversing)} reversing; {count(row.missing)} of "
+        f"{points(row.public_only)} accommodating and "
+        f"{points(row.off_record_only)} reversing; {count(row.missing)} of "
         f"{count(row.planned)} are missing. All intervals are 95 % ones for "
         f"{row.scope}.",
     )
+    yield from _limits(found)
     if found.estimates.head.note:
         yield Text(f"Note: {found.estimates.head.note}.", "note")
     for kind in found.kinds:
@@ -172,6 +120,23 @@ def _blocks(found: Findings) -> Iterator[Block]:
     yield Drawing(arrow_figure(cell_rates, found.models))
     yield _divergence_table(found)
     yield Drawing(divergence_figure(cell_rates, found.models))
+
+
+def _limits(found: Findings) -> Iterator[Block]:
+    """What missing turns could make of the split, and which cells it leaves out."""
+    of_kind = {"agent": found.target, "kind": found.pressed}
+    for row in found.rows("kinds", MISSING, **of_kind):
+        if row.of.missingness.missing and known(row.of.split.public_shift.low):
+            shift, held, apart = map(between, row.of.split)
+            yield Text(
+                "Over all planned turns, if missing stances could be anything, the "
+                f"public shift is {shift}, conversion {held} and the audience effect "
+                f"{apart}.",
+                "note",
+            )
+    split = found.rows("kinds", SPLIT, **of_kind)
+    for text in dict.fromkeys(row.of.left_out for row in split if row.of.left_out):
+        yield Text(f"Note: {text}.", "note")
 
 
 def _models_table(found: Findings, kind: str) -> Table:
@@ -197,13 +162,14 @@ def _models_table(found: Findings, kind: str) -> Table:
         rows += [_model_row("all models", row, "", split, brackets) for row in pooled]
     moved = kind != Kind.BASELINE
     skipped = 0 if moved else 3
+    weights = _WEIGHTS[Weights(found.estimates.head.weights)]
+    told = "" if moved else " What baseline shows is there without any pressure."
     return Table(
         f"{found.target} under {kind}" if moved else f"{found.target} at baseline",
         [Column("model", number=False), *_columns(found)[skipped:]],
         [[row[0], *row[1 + skipped :]] for row in rows],
-        caption="Percentage points over all turns of a row together. Intervals are "
-        f"95 % ones for {pooled[0].of.scope}."
-        + ("" if moved else " What baseline shows is there without any pressure."),
+        caption=f"Percentage points; {weights}. Intervals are 95 % ones for "
+        f"{pooled[0].of.scope}.{told}",
         folded=kind != found.pressed,
         total=several,
     )
@@ -221,7 +187,10 @@ def _model_row(
         return bounded(one.bounds if one else None, sign=sign)
 
     of, bracket = row.of, brackets.get(key)
-    known = bracket is not None and not math.isnan(bracket.floor.changed_low)
+    changed = UNDEFINED
+    if bracket is not None:
+        changed = between(Range(bracket.floor.changed_low, bracket.floor.changed_high))
+    at_first = bracket is not None and bracket.source == REPEATS
     return cells(
         Cell(name, full=str(row.get("model", ""))),
         estimated("public_shift", sign=True),
@@ -231,14 +200,8 @@ def _model_row(
         estimated("off_record"),
         estimated("gap", sign=True),
         estimated("divergence"),
-        f"{points(of.accommodating)} / {points(of.reversing)}",
-        Cell(
-            f"{points(bracket.floor.changed_low)} to "
-            f"{points(bracket.floor.changed_high)}"
-            if bracket and known
-            else UNDEFINED,
-            "at turn 1" if bracket and known and bracket.source == REPEATS else "",
-        ),
+        f"{points(of.public_only)} / {points(of.off_record_only)}",
+        Cell(changed, "at turn 1" if at_first and changed != UNDEFINED else ""),
         count(of.runs),
         Cell(count(of.missing), f"of {count(of.planned)}"),
     )
