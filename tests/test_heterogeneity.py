@@ -268,7 +268,7 @@ def test_first_divergence_says_what_it_cannot_know() -> None:
     [alone] = first_divergence(turns([[1]]))
     assert alone.undiverged.value == 0
     assert math.isnan(alone.undiverged.low)
-    assert alone.reason == "a single run shows no spread"
+    assert alone.reason == ONE_RUN
 
 
 @pytest.mark.filterwarnings("error")
