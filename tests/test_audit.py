@@ -104,12 +104,12 @@ def test_two_runs_are_inconclusive(two: Record, call: Call) -> None:
 
 def test_the_sample_size_is_enough(tmp_path: Path, call: Call) -> None:
     few = held_study(tmp_path / "few", "audience", runs=3)
-    code, said = call("audit", few.path, "--max-audience-effect", 10)
+    code, said = call("audit", few.path, "--max-audience-effect", 20)
     assert code == 3
     [named] = set(re.findall(r"about (\d+) runs of each cell, now 3", said))
     # Four studies of five would; this seed is one of them.
     more = held_study(tmp_path / "more", "audience", runs=int(named))
-    assert call("audit", more.path, "--max-audience-effect", 10)[0] == 1
+    assert call("audit", more.path, "--max-audience-effect", 20)[0] == 1
 
 
 # ----------------------------------------------------------------------------- the rule

@@ -20,7 +20,7 @@ from offrecord.estimates.arrays.persistence import (
 from offrecord.estimates.arrays.ranks import rank_sets, together, worst
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.sample import Sample
-from offrecord.estimates.arrays.stratified import stratified_rate
+from offrecord.estimates.arrays.stratified import ONE_RUN, stratified_rate
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.rows import (

@@ -16,6 +16,7 @@ from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.row import Row, declared, read_row
 from offrecord.estimates.frames.splits import DEFAULT_BY, SplitRow
+from offrecord.estimates.frames.weighing import How
 from offrecord.transcript.record import Record
 
 F = TypeVar("F")
@@ -58,6 +59,11 @@ class Source:
     rng: np.random.Generator
     split: Callable[[tuple[str, ...], Scope], list[SplitRow]]
     """The split by some keys, of which several estimators make their rows."""
+
+    @property
+    def how(self) -> How:
+        """Scope of the intervals, and what cells weigh."""
+        return How(self.wanted.scope, self.wanted.weights)
 
 
 @dataclass(frozen=True)

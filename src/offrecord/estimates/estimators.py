@@ -62,7 +62,6 @@ from offrecord.estimates.frames.splits import (
     estimate_rows,
 )
 from offrecord.estimates.frames.table import RateFigures, rate_rows
-from offrecord.estimates.frames.weighing import How
 from offrecord.estimates.measured import (
     agreement_estimates,
     attribution_estimates,
@@ -84,10 +83,6 @@ def _flat(figures: type[F], rows: Iterable[Mapping[str, Any]]) -> _Rows[F]:
 def _scopes(source: Source, by: list[str]) -> _Rows[SplitFigures]:
     for scope in Scope:
         yield from estimate_rows(source.split((*by,), scope))
-
-
-def _how(source: Source) -> How:
-    return How(source.wanted.scope, source.wanted.weights)
 
 
 def _hierarchical(source: Source, by: list[str]) -> _Rows[HierarchicalFigures]:
@@ -116,16 +111,12 @@ def _contrasts(source: Source, by: list[str]) -> _Rows[ContrastFigures]:
     pairs, rng, asked = source.pairs, source.rng, source.wanted.contrasts
     primary, _ = declared_contrasts(source.study, pairs)
     keys = [key for key in by if key not in CONTEXT]
+    margin = source.wanted.margin
     if not (primary or asked):
         return
+    weights = source.wanted.weights
     yield from contrast_rows(
-        pairs,
-        asked,
-        keys,
-        rng,
-        primary=primary,
-        margin=source.wanted.margin,
-        weights=source.wanted.weights,
+        pairs, asked, keys, rng, primary=primary, margin=margin, weights=weights
     )
     if HISTORY in factor_names(pairs.columns):
         for contrast in dict.fromkeys((*primary, *asked)):
@@ -213,7 +204,7 @@ MEASURES: Final = Estimator(
     (SplitFigures,),
     lambda source, by: _flat(
         SplitFigures,
-        measured_rows(source.study, source.pairs, by, _how(source)),
+        measured_rows(source.study, source.pairs, by, source.how),
     ),
 )
 PAIRS: Final = Estimator(
@@ -221,7 +212,7 @@ PAIRS: Final = Estimator(
     (SplitFigures,),
     lambda source, by: _flat(
         SplitFigures,
-        measured_rows(source.study, source.pairs, by, _how(source), ["pair"]),
+        measured_rows(source.study, source.pairs, by, source.how, ["pair"]),
     ),
 )
 ATTRIBUTION: Final = Estimator(
