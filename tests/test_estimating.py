@@ -28,6 +28,7 @@ needs_published = pytest.mark.skipif(
 KEYS = [
     *("agent", "runs", "strata", "planned", "turns", "missing", "attempts"),
     *("public", "off_record", "gap", "public_shift", "conversion", "audience_effect"),
+    *("public_only", "off_record_only"),
     *("divergent", "accommodating", "reversing", "both", "neither", "divergence"),
     *("se", "se_naive", "ci_low", "ci_high", "method", "scope"),
 ]

@@ -70,7 +70,7 @@ def test_estimates_are_those_of_the_command_line(messy: offrecord.Study) -> None
     again = offrecord.estimate(messy.pairs, by=["condition"])
     assert frame.equals(again)
     keys = ["condition", "agent", "quantity", "value", "low", "high", "se", "runs"]
-    assert frame.columns == [*keys, "turns", "missing", "reason", "scope"]
+    assert frame.columns == [*keys, "turns", "missing", "reason", "left_out", "scope"]
     one = frame.filter(condition="alignment-future", agent="alpha")
     values = dict(one.select("quantity", "value").iter_rows())
     assert values["public_shift"] == pytest.approx(

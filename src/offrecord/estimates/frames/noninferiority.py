@@ -96,29 +96,14 @@ def noninferiority_rows(
     Raises:
         OffrecordError: If a key is unknown.
     """
-    # Equal designs give equal run ids: one hash names one run in each study.
-    both = pl.concat(
-        [
-            pairs.with_columns(
-                pl.lit(name).alias(_STUDY), run=pl.format("{} {}", pl.lit(name), "run")
-            )
-            for name, pairs in (("new", new), ("old", old))
-        ],
-        how="diagonal",
-    )
+    both = _together(new, old)
     factors = factor_names(both.columns)
     reason = f"{NOT_COMPARABLE}: {unlike}" if unlike else ""
 
     def figures(group: pl.DataFrame) -> Iterator[AgainstFigures]:
         sides = shared_sides(group, Contrast("", _STUDY, "new", "old"), factors)
         two = sides.a, sides.b
-        values = [side.turns.divergent for side in two]
-        first, second = (
-            stratified_rate(side.turns.sample(one), given, level=LEVEL).bounds
-            for side, one, given in zip(
-                two, values, _paired(two, values, weights), strict=True
-            )
-        )
+        first, second = _divergence(two, weights)
         moved = difference(first, second)
         now, before = sides.a.turns.sizes, sides.b.turns.sizes
         yield AgainstFigures(
@@ -128,9 +113,7 @@ def noninferiority_rows(
             possible=_possible(two, weights),
             margin=margin,
             verdict=str(Verdict.INCONCLUSIVE if unlike else verdict(moved, margin)),
-            note="; ".join(
-                filter(None, (note, sides.note, *(side.empty for side in two)))
-            ),
+            note="; ".join(filter(None, (note, sides.note, *(s.empty for s in two)))),
             reason=reason or (moved.shortfall if moved.known else NO_SHARED),
             runs_new=now.runs,
             turns_new=now.turns,
@@ -141,6 +124,30 @@ def noninferiority_rows(
         )
 
     return group_rows(both, by, figures)
+
+
+def _together(new: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of both; equal designs give equal run ids, which are told apart."""
+    return pl.concat(
+        [
+            pairs.with_columns(
+                pl.lit(name).alias(_STUDY), run=pl.format("{} {}", pl.lit(name), "run")
+            )
+            for name, pairs in (("new", new), ("old", old))
+        ],
+        how="diagonal",
+    )
+
+
+def _divergence(two: tuple[Side, Side], weights: Weights) -> list[Bounds]:
+    """The rate of both studies."""
+    values = [side.turns.divergent for side in two]
+    return [
+        stratified_rate(side.turns.sample(one), given, level=LEVEL).bounds
+        for side, one, given in zip(
+            two, values, _paired(two, values, weights), strict=True
+        )
+    ]
 
 
 def _paired(
