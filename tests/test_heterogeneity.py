@@ -17,7 +17,7 @@ from offrecord.estimates.arrays.persistence import (
     persistence,
     run_correlation,
 )
-from offrecord.estimates.arrays.ranks import rank_sets, together, worst
+from offrecord.estimates.arrays.ranks import rank_sets, ranked, together, worst
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.sample import Sample
 from offrecord.estimates.arrays.stratified import ONE_RUN, stratified_rate
@@ -328,6 +328,14 @@ def test_ranks_hold_together() -> None:
         ranks = rank_sets(groups, values)
         wrong += any((r.low, r.high) != (1, 3) for r in ranks)
     assert wrong / 200 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 200)
+
+
+def test_values_that_differ_in_their_last_digit_are_equal() -> None:
+    # 0.1 + 0.2 is not 0.3 in binary, though the cells of both groups add up to it.
+    two = [Bounds(0.3, 0.1, 0.5), Bounds(0.1 + 0.2, 0.1, 0.5)]
+    assert two[0].value < two[1].value
+    assert [one.rank for one in ranked(two)] == [1.5, 1.5]
+    assert worst(two).place == 0
 
 
 def test_the_worst_group_by_hand() -> None:

@@ -83,11 +83,9 @@ def ranked(bounds: Sequence[Bounds]) -> list[Rank]:
         elif gap.high < 0:
             above[first] += 1
             below[second] += 1
-    # Means of cells that are equal may differ in their last digit.
-    values = [round(b.value, 12) for b in bounds]
-    known = [value for value in values if not math.isnan(value)]
+    known = [_even(b.value) for b in bounds if b.known]
     return [
-        Rank(b.value, _place(round(b.value, 12), known), 1 + up, len(bounds) - down)
+        Rank(b.value, _place(_even(b.value), known), 1 + up, len(bounds) - down)
         for b, up, down in zip(bounds, above, below, strict=True)
     ]
 
@@ -119,7 +117,7 @@ def worst(bounds: Sequence[Bounds]) -> Worst:
     known = [place for place, b in enumerate(bounds) if not math.isnan(b.value)]
     if not known:
         return Worst(-1, UNKNOWN)
-    place = max(known, key=lambda p: (bounds[p].value, -p))
+    place = max(known, key=lambda p: (_even(bounds[p].value), -p))
     sides = [(bounds[p].low, bounds[p].high) for p in known]
     if any(math.isnan(low) for low, _ in sides):
         return Worst(place, Bounds(bounds[place].value, math.nan, math.nan))
@@ -138,6 +136,11 @@ def _bounds(
         stratified_rate(one, weights.of_cells(one), level=level).bounds
         for one in samples
     ]
+
+
+def _even(value: float) -> float:
+    """A value for comparison: equal means of cells may differ in their last digit."""
+    return round(value, 12)
 
 
 def _place(value: float, known: Sequence[float]) -> float:

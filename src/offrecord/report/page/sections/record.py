@@ -57,6 +57,9 @@ def missing_section(found: Findings) -> Section:
     )
 
 
+_RANGED: Final = ("divergence", "public shift", "conversion", "audience effect")
+
+
 def _missing_blocks(found: Findings) -> Iterator[Block]:
     models = found.rows("models", MISSING)
     flags = dict.fromkeys(
@@ -75,10 +78,7 @@ def _missing_blocks(found: Findings) -> Iterator[Block]:
             Column("planned"),
             Column("missing"),
             Column("why", number=False),
-            Column("divergence", about="over all planned turns, at least and at most"),
-            Column("public shift", about="over all planned turns"),
-            Column("conversion", about="over all planned turns"),
-            Column("audience effect", about="over all planned turns"),
+            *map(Column, _RANGED),
             Column("attempts a run"),
         ],
         [
