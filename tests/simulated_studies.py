@@ -85,6 +85,7 @@ def pair_rows(
                     **base,
                     **changed,
                     "run": run,
+                    "cluster": run,
                     "attempts": 1,
                     "agent": "alpha",
                     "round": place,

@@ -75,6 +75,7 @@ def turn(
         **cell,
         "kind": kind,
         "run": run,
+        "cluster": run,
         "round": round_,
         "left": public,
         "right": False,

@@ -478,6 +478,17 @@ def test_it_stops_where_no_verdict_can_come_or_a_run_does_not_end(
         assert len(runs) == len(asked)
 
 
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    hold = Held(tmp_path / "study", ("audience",))
+
+    def stopped(runs: int, without: Cells) -> Finished:
+        return hold(runs, without)._replace(interrupted=True)
+
+    one = Step(settled=False, blocks=0, more=1, decided=frozenset(), said="")
+    assert run_until(lambda _: one, stopped, None, 0, 9) == "interrupted"
+    assert len(hold.asked) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,8 @@ from tests.conftest import Offrecord
         ("run --model plain --out new", "model plain: Model name 'plain'"),
         ("run --model llamacpp/./x.gguf --out new", "x.gguf"),
         ("run --model openai/gpt-x --out new", "model openai/gpt-x: "),
+        ("run --model a/b --out new --temperature 0", "... -- --temperature VALUE"),
+        ("run --modl a/b --out new", "--model"),
         ("run missing.yaml --out new", "missing.yaml: no such file"),
         ("run --model a/b --out new -- --epochs 3", "give --runs before the --"),
         ("run --model a/b --out new -- -M api_key=abcd1234", "looks like a secret"),
@@ -144,3 +148,15 @@ def test_estimate_says_what_it_can_group_by(
     done = offrecord("estimate", "s", "--by", "state", "--json")
     assert {row["factor_state"] for row in json.loads(done.out)} == {"x"}
     assert set(pairs_of(open_record(tmp_path / "s"))["factor_state"]) == {"x"}
+
+
+def test_every_hint_to_install_an_extra_is_the_same_and_true() -> None:
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    hint = re.compile(r"pip install\s+[\"'\s]*([^'\"\s]*\[(\w+)\])")
+    texts = [*root.glob("src/**/*.py"), *root.glob("docs/*.md"), root / "README.md"]
+    found = [match for path in texts for match in hint.findall(path.read_text())]
+    assert {whole for whole, _ in found} <= {
+        f"offrecord[{extra}]" for extra in project["optional-dependencies"]
+    }
+    assert {"local", "semantic", "ray", "openai"} <= {extra for _, extra in found}

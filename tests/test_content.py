@@ -18,7 +18,8 @@ from offrecord.protocol.cases import cases
 from offrecord.protocol.design import make_design
 from offrecord.protocol.script import material_of
 from offrecord.records import OffrecordError
-from offrecord.scenarios.load import load_scenario
+from offrecord.runner.resolve import with_full_paths
+from offrecord.scenarios.load import load_scenario, load_scenarios
 
 TARGETS = {
     kind: f"Our {kind}{'' if shelf.whole else Path(shelf.file).suffix}"
@@ -237,3 +238,20 @@ def test_packages_are_not_looked_at_until_content_is_listed_or_named() -> None:
     with pytest.raises(OffrecordError):
         load_scenario("nobody")
     assert library._given.cache_info().currsize == 1
+
+
+def test_designs_and_checks_take_the_same_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "offrecord content check ./mine" in run("new", "scenario", "mine")
+    for name in ("mine", "./mine", "promotion", "scenario/promotion"):
+        assert run("check", name).startswith("OK ")
+        found = with_full_paths({"scenarios": (name,)}, tmp_path)
+        [scenario] = load_scenarios(found["scenarios"])
+        assert scenario.id == name.rpartition("/")[2]
+    # What ships is never hidden; a folder is called what it is from anywhere.
+    run("copy", "scenario/promotion", ".")
+    assert with_full_paths(
+        {"scenarios": ("promotion", "./promotion", "mine")}, tmp_path
+    )["scenarios"] == ("promotion", str(tmp_path / "promotion"), str(tmp_path / "mine"))

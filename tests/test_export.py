@@ -28,6 +28,7 @@ from offrecord.measures.options import Options
 from offrecord.measures.pairs import channel_view
 from offrecord.measures.parsed import pairs_of
 from offrecord.measures.registry import known_tables
+from offrecord.protocol.solver import TURN_SPAN
 from offrecord.records import CELL, Cell, OffrecordError
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.planned import INTERRUPTED
@@ -189,7 +190,7 @@ def _spans(sample: EvalSample) -> list[tuple[str, str | None]]:
     return sorted(
         (span.name, spans[span.parent_id].name if span.parent_id else None)
         for span in spans.values()
-        if span.type in {"turn", "elicitation"}
+        if span.type in {TURN_SPAN, "elicitation"}
     )
 
 

@@ -103,6 +103,7 @@ def test_the_log_reads_as_the_public_debate(finished: Path) -> None:
     log = read_eval_log(info.name, resolve_attachments=True)
     assert log.samples
     sample = log.samples[0]
+    assert not sample.target  # View would show it as the right answer
     kinds = [message.role for message in sample.messages]
     assert kinds == ["system", "assistant", "user", "assistant", "user"]
     # Every model call stands under its output, and that under its turn.
@@ -113,7 +114,8 @@ def test_the_log_reads_as_the_public_debate(finished: Path) -> None:
             turn = spans[output.parent_id or ""]
             stamp = event.input[-1].metadata["offrecord"]  # type: ignore[index]
             assert output.name.startswith(f"{stamp['channel']} {stamp['form']}")
-            assert turn.name == f"turn {stamp['turn']}: {stamp['agent']}"
+            assert turn.name == f"Round {stamp['round']}, {stamp['agent']}"
+            assert turn.type != "turn"  # which Inspect View shows as a number only
     names = {"stance_divergence", "survey_gap", "debate_summary"}
     assert set(sample.scores or {}) == names
     meta = sample.metadata["offrecord"]

@@ -18,6 +18,7 @@ import pytest
 
 from offrecord.measures.parsed import pairs_of
 from offrecord.records import OffrecordError
+from offrecord.transcript.ended import under_way
 from offrecord.transcript.record import open_record
 from offrecord.transcript.store import make_folder, write_json
 from tests.interruptions import (
@@ -103,23 +104,34 @@ def test_a_stopped_study_loses_no_run_and_doubles_none(
         *(sys.executable, "-m", "offrecord", "run", "--scenario", "promotion"),
         *("--condition", "baseline", "--rounds", "2", "--runs", "3"),
         *("--model", "simulated/paper", "--model", "simulated/null"),
-        *("--out", str(out), "--", "--display", "none"),
-        *("--max-samples", "1", "--log-buffer", "1", "-M", "latency=0.3"),
+        *("--out", str(out), "--", "--max-samples", "1"),
+        *("--log-buffer", "1", "-M", "latency=0.3"),
     ]
     with subprocess.Popen(
-        command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        command,
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and not debates_logged(out / "logs"):
             time.sleep(0.05)
         time.sleep(0.2)  # into the next debate
         os.killpg(process.pid, stop)
-        _, errors = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=120)
     if stop is signal.SIGINT:
-        assert process.returncode == 1, errors
-        assert b"resume with" in errors
+        assert process.returncode == 130, errors
         partial = open_record(out)
         assert 0 < partial.ended_runs < 6
+        again = under_way(partial.transcript).height
+        assert errors.splitlines()[-1] == (
+            f"Interrupted: {partial.ended_runs} of 6 runs complete; run the same "
+            f"command to resume; about {again} calls will be repeated"
+        )
+        # Nothing advertises another way to go on, and nothing is concluded.
+        assert "eval-retry" not in errors
+        assert not printed
         first = partial.transcript.filter(pl.col("ended").is_not_null())
     done = offrecord("run", "--out", str(out), *QUIET)
     assert "Traceback" not in done.stderr

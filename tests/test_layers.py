@@ -48,6 +48,8 @@ ADAPTERS = {
     "protocol.shield",
     "protocol.solver",
     "transcript.inspect_calls",
+    "transcript.inspect_evals",
+    "transcript.inspect_files",
     "transcript.inspect_logs",
     "transcript.replays",
     "measures.codes.judge",

@@ -39,6 +39,12 @@ def messy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_a_judge_that_cannot_be_opened_ends_with_2(messy: Path) -> None:
+    done = offrecord("measure", str(messy), "--judge", "nowhere/x", code=2)
+    assert "not measured: judge nowhere/x: " in done.stderr
+    assert "hedges" in done.stdout or "markers" in done.stdout  # the others are taken
+
+
 def test_damaged_and_missing_texts_are_counted_and_none_is_lost(messy: Path) -> None:
     study = open_record(messy)
     before = study.transcript

@@ -74,6 +74,15 @@ def test_missing_runs_are_counted_by_cell_and_resuming_in_calls(
     assert "  missing    3 of 5  simulated/paper  promotion_baseline\n" in said
     resume = f"To resume: offrecord run --out {out} (6 runs, up to 48 calls)"
     assert resume in said
+    prices = tmp_path / "prices.yaml"
+    price = "{input: 0, output: 1000000, input_cache_read: 0, input_cache_write: 0}"
+    prices.write_text(f"simulated/paper: {price}\n")
+    rows = open_record(out).transcript
+    spent = float(rows["output_tokens"].sum())  # one a token, for 4 of 10 runs
+    text = offrecord("status", str(out), "--json", "--prices", str(prices)).out
+    assert json.loads(text)["cost_to_resume"] == spent * 6 / 4
+    text = offrecord("status", str(out), "--prices", str(prices)).out
+    assert f"up to 48 calls; about {spent * 6 / 4:,.2f} " in text
     # The transcript alone tells the same where the logs are elsewhere.
     shutil.rmtree(out / "logs")
     assert progress_of(open_record(out)) == found

@@ -1,4 +1,4 @@
-"""What Inspect finds of offrecord: the task at once, heavy parts only when asked."""
+"""What Inspect finds of offrecord: the tasks at once, heavy parts only when asked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from inspect_ai.model import ModelAPI, modelapi
 
 from offrecord.measures.inspect.text_scorers import scorer_of
 from offrecord.measures.registry import our_measures
-from offrecord.task import debate
+from offrecord.task import debate, study
 
-__all__ = ["debate", "llamacpp", "scripted", "simulated"]
+__all__ = ["debate", "llamacpp", "scripted", "simulated", "study"]
 
 for _measure in our_measures().values():
     if any(table.row != "item" and table.estimated for table in _measure.tables):

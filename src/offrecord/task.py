@@ -1,7 +1,8 @@
-"""The composition root: dataset, solver and scorers of one task.
+"""The composition root: dataset, solver and scorers of a task.
 
 `inspect eval offrecord/debate --model M -T scenario=promotion -T condition=baseline`
-runs cells named by hand; `offrecord run` passes a study, which names all of them.
+runs cells named by hand. `offrecord/study`, which `offrecord run` calls, has them all
+from a study's design, so that a log says nothing else of what was asked.
 """
 
 from __future__ import annotations
@@ -31,9 +32,24 @@ TRANSPORT_RETRIES = 6
 
 
 @task
+def study(study: str | None = None, part: str | None = None) -> Task:
+    """The debates of a study, as its design says.
+
+    Args:
+        study: The study's folder.
+        part: Instead of it, a part of a study that `offrecord run` prepared.
+
+    Raises:
+        OffrecordError: If the design asks for what is not to be had.
+    """
+    _collect_rarely()
+    file = study_design_path(study or ".")
+    runs = None if part is None else runs_of_model(file, str(get_model()))
+    return _task(read_design(file), runs)
+
+
+@task
 def debate(
-    study: str | None = None,
-    part: str | None = None,
     scenario: str | list[str] = "promotion",
     condition: str | list[str] = "baseline",
     rounds: int = 5,
@@ -46,8 +62,6 @@ def debate(
     """Two agents debate; each says something in public and off the record.
 
     Args:
-        study: A study folder; it replaces all other arguments.
-        part: Instead of a study, a part of one that `offrecord run` prepared.
         scenario: Ids of built-in scenarios, folders, or sets.
         condition: Condition ids, or sets.
         rounds: Turns of each agent.
@@ -60,28 +74,21 @@ def debate(
     Raises:
         OffrecordError: If the design asks for what is not to be had.
     """
-    runs = None
-    if study is not None or part is not None:
-        _collect_rarely()
-        file = study_design_path(study or ".")
-        design = read_design(file)
-        runs = None if part is None else runs_of_model(file, str(get_model()))
-    else:
-        design = make_design(
-            {
-                "scenarios": _names(scenario),
-                "conditions": _names(condition),
-                "rounds": rounds,
-                "protocol": protocol,
-                "channels": _names(channels),
-                "shadows": shadows,
-                "seed": seed,
-                "survey_format": survey_format,
-                "runs": 1,
-            },
-            "task arguments",
-        )
-    return _task(design, runs)
+    design = make_design(
+        {
+            "scenarios": _names(scenario),
+            "conditions": _names(condition),
+            "rounds": rounds,
+            "protocol": protocol,
+            "channels": _names(channels),
+            "shadows": shadows,
+            "seed": seed,
+            "survey_format": survey_format,
+            "runs": 1,
+        },
+        "task arguments",
+    )
+    return _task(design, None)
 
 
 def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:

@@ -23,8 +23,8 @@ from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.estimates.frames.weighing import How
 from offrecord.records import OffrecordError
-from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.designed import shortfall
+from offrecord.transcript.doubts import doubts
 from offrecord.transcript.record import Record, open_record
 
 EXIT_CODES: Final = {
@@ -115,7 +115,7 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
     if against is not None and gate.margin is not None:
         found += against_checks(study, open_record(against), gate.by, gate.margin / 100)
     checks = tuple(replace(one.check, sample_size=sample_size(one)) for one in found)
-    lacking, doubt = shortfall(study), mixed_answers(study.transcript)
+    lacking, doubt = shortfall(study), doubts(study.transcript, samples=False)
     code = EXIT_CODES[overall(checks, lacking or doubt)]
     line = audit_line(study, gate, code)
     return Audit(

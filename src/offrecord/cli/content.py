@@ -85,4 +85,6 @@ def check(name: str) -> None:
 
 
 def _next(place: Path) -> str:
-    return f"then: offrecord content check {place}"
+    # A bare name is that of what ships, where there is one.
+    bare = not place.is_absolute() and len(place.parts) == 1
+    return f"then: offrecord content check {'./' if bare else ''}{place}"

@@ -96,6 +96,7 @@ def measure(
     from offrecord.measures.options import Options
     from offrecord.measures.pairings import DEFAULT_PAIRING
     from offrecord.measures.texts.preparation import Variant
+    from offrecord.protocol.models import UnopenedError
     from offrecord.runner.ray import OnRay
     from offrecord.transcript.record import open_record
 
@@ -125,8 +126,9 @@ def measure(
 
     taken = measure_study(open_record(study), names, options, begin=_begin, tell=_tell)
     unread = coded and not any(d.measured for d in taken if d.name == "stance")
-    if unread or (names and not any(done.measured for done in taken)):
-        sys.exit(2)  # nothing of what was asked for could be measured
+    unopened = any(isinstance(done.fault, UnopenedError) for done in taken)
+    if unread or unopened or (names and not any(done.measured for done in taken)):
+        sys.exit(2)  # what was asked for could not be measured
 
 
 def _begin(name: str) -> None:

@@ -21,7 +21,16 @@ class WithInspectOptions(click.Command):
         if "--" in args:
             cut = args.index("--")
             args, ctx.obj = args[:cut], args[cut + 1 :]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.possibilities:
+                raise
+            name = error.option_name
+            raise click.UsageError(
+                f"no option {name}: options of inspect eval-set go after --, as in: "
+                f"offrecord {ctx.info_name} ... -- {name} VALUE"
+            ) from None
 
 
 def design_options(command: Command) -> Command:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -15,6 +15,9 @@ from offrecord.cli.options import (
     inspect_options,
 )
 from offrecord.records import OffrecordError
+
+if TYPE_CHECKING:
+    from offrecord.runner.run import Finished
 
 
 @click.command(cls=WithInspectOptions)
@@ -79,7 +82,6 @@ def run(
         raise OffrecordError(
             "--shard: the executor makes the shards itself, and --until needs them all"
         )
-    from offrecord.cli.summary import said_nothing, show_summary
     from offrecord.runner.logs import is_sharded
     from offrecord.runner.logs import log_root as root_of
 
@@ -106,6 +108,15 @@ def run(
         from offrecord.runner.run import run_study
 
         finished = run_study(file, fields, words, out)
+    _conclude(finished, out)
+
+
+def _conclude(finished: Finished, out: Path) -> None:
+    """Show what came back; the exit code says whether that is all."""
+    from offrecord.cli.summary import said_nothing, show_summary
+
+    if finished.interrupted:
+        _say_interrupted(finished)
     show_summary(finished.study)
     silence = said_nothing(finished.study)
     if silence:
@@ -121,6 +132,20 @@ def _end(ended: int, planned: int, then: str) -> None:
         sys.exit(1)
 
 
+def _say_interrupted(finished: Finished) -> NoReturn:
+    """Say how much is done and what resuming repeats; there is nothing to conclude."""
+    from offrecord.runner.evalset import INTERRUPTED
+    from offrecord.transcript.ended import under_way
+
+    again = under_way(finished.study.transcript).height
+    click.echo(
+        f"Interrupted: {finished.ended} of {finished.planned} runs complete; run the "
+        f"same command to resume; about {again:,} calls will be repeated",
+        err=True,
+    )
+    sys.exit(INTERRUPTED)
+
+
 def _run_shard(
     shard: str,
     file: Path | None,
@@ -130,6 +155,7 @@ def _run_shard(
     words: list[str],
 ) -> None:
     from offrecord.protocol.part import parse_part
+    from offrecord.runner.evalset import INTERRUPTED
     from offrecord.runner.logs import log_root
     from offrecord.runner.shards.run import run_shard
 
@@ -142,4 +168,4 @@ def _run_shard(
         err=True,
     )
     if done.ended < done.planned:
-        sys.exit(1)
+        sys.exit(INTERRUPTED if done.interrupted else 1)

@@ -16,7 +16,7 @@ def show_summary(study: Record) -> None:
     from offrecord.estimates.frames.table import estimate_table
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
-    from offrecord.transcript.answered import mixed_answers
+    from offrecord.transcript.doubts import doubts
     from offrecord.transcript.ended import first_ended
     from offrecord.transcript.guesses import guessed_replies
 
@@ -42,12 +42,13 @@ def show_summary(study: Record) -> None:
             f"{escaped(reason)}",
             err=True,
         )
-    mixed = mixed_answers(study.transcript)
-    if mixed:
-        click.echo(f"offrecord: warning: {mixed}", err=True)
+    doubt = doubts(study.transcript)
+    if doubt:
+        click.echo(f"offrecord: warning: {doubt}", err=True)
     for model, used in study.usage.items():
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
-    print_summary(estimate_table(pairs_of(study)))
+    if study.ended_runs:
+        print_summary(estimate_table(pairs_of(study)))
 
 
 def show_partial(study: Record) -> None:

@@ -9,6 +9,7 @@ named that does not ship. An id that is taken is not given away again.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -121,6 +122,25 @@ def find(kind: str, name: str | Path) -> Path:
     known = ", ".join(entry.id for entry in every if entry.kind == kind)
     lines = [f"no {kind} '{name}': use {known or 'none'}, or {SHELVES[kind].own}"]
     raise OffrecordError("; ".join([*lines, *faults]))
+
+
+def name_from(kind: str, name: str, where: Path) -> str:
+    """What content is called from anywhere: an id as it is, a path in full.
+
+    Args:
+        kind: A key of `SHELVES`.
+        name: An id, with or without its kind before it, or a path. A folder's bare name
+            is a path where nothing else has that id.
+        where: The folder from which relative paths go.
+    """
+    of, _, own = name.partition("/")
+    if of == kind and is_id(own):
+        return own
+    path = "/" in name or os.sep in name or name.endswith(".md")
+    shelf = SHELVES[kind]
+    if shelf.whole and is_id(name) and (where / name / shelf.file).is_file():
+        path = name not in {e.id for e in entries()[0] if e.kind == kind}
+    return str((where / name).resolve()) if path else name
 
 
 def new(kind: str, target: Path) -> Path:

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from offrecord.records import CELL
-from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.designed import shortfall
+from offrecord.transcript.doubts import doubts
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.record import Record
 
@@ -117,9 +117,9 @@ def _differences(new: Record, old: Record, shared: Sequence[str]) -> Iterator[st
         lacking = shortfall(study)
         if lacking:
             yield f"{which} is not complete ({lacking})"
-        mixed = mixed_answers(study.transcript)
-        if mixed:
-            yield f"who answered in {which} ({mixed})"
+        doubt = doubts(study.transcript, samples=False)
+        if doubt:
+            yield f"the replies of {which} ({doubt})"
 
 
 def _models(study: Record) -> list[str]:

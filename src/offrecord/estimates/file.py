@@ -39,7 +39,7 @@ class Head:
     without_aware: bool
     pairs_left_out: int
     note: str
-    """Whether models met unlike partners, or several models answered for one."""
+    """What else a reader must know: unlike partners, mixed answers, copies."""
     measured: Mapping[str, Any]
     """Of each measure whether it was taken, and what it said."""
     contrasts_to_come: tuple[str, ...]

@@ -41,7 +41,7 @@ from offrecord.measures.draws import draws_of, stance_draws
 from offrecord.measures.parsed import pairs_of, parse, stances_of
 from offrecord.measures.stored import measured_facts, stored_measures
 from offrecord.records import OffrecordError
-from offrecord.transcript.answered import mixed_answers
+from offrecord.transcript.doubts import doubts
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import (
@@ -114,7 +114,7 @@ def _head(
         without_aware=wanted.without_aware,
         pairs_left_out=pairs_of(study).height - pairs.height,
         note="; ".join(
-            filter(None, (unlike_partners(pairs), mixed_answers(study.transcript)))
+            filter(None, (unlike_partners(pairs), doubts(study.transcript)))
         ),
         measured=measured_facts(study),
         contrasts_to_come=tuple(declared_contrasts(study, pairs).to_come),

@@ -40,7 +40,7 @@ from offrecord.measures.inspect.scorers import (
 from offrecord.measures.inspect.viewer import viewer_config
 from offrecord.protocol.cases import Case
 from offrecord.records import Form, OffrecordError, digest
-from offrecord.transcript.inspect_logs import TASK
+from offrecord.transcript.inspect_files import TASK
 from offrecord.transcript.planned import plan_of
 from offrecord.transcript.record import Record
 

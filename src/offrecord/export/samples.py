@@ -44,7 +44,13 @@ from offrecord.measures.inspect.scorers import (
     gap_score,
     summary_score,
 )
-from offrecord.protocol.solver import ENDED_KEY, SOURCE, STORE_KEY
+from offrecord.protocol.solver import (
+    ENDED_KEY,
+    SOURCE,
+    STORE_KEY,
+    TURN_SPAN,
+    turn_title,
+)
 from offrecord.records import Form, OffrecordError, Role, Status
 from offrecord.transcript.inspect_calls import RECORD_KEY, RECORDED, read_call
 
@@ -73,7 +79,7 @@ def sample_of(attempt: Attempt, name: str) -> EvalSample:
         id=name,
         epoch=first["repeat"],
         input=f"{first['scenario']} under {first['condition']}",
-        target=first["pressed_side"] or "",
+        target="",
         messages=messages,
         output=ModelOutput.from_content(model="offrecord", content=last),
         scores={
@@ -124,7 +130,8 @@ def _events(attempt: Attempt) -> Iterator[Event]:
         group = list(rows)
         at = group[0]["started"] or at
         inside = f"turn {turn}: {agent}"
-        yield _begin("turn", inside, "solver", at)
+        title = turn_title(group[0]["round"], agent)
+        yield _begin(TURN_SPAN, title, "solver", at, inside)
         for row in group:
             title = _title(row)
             here = f"{inside}: {title}"
@@ -187,7 +194,7 @@ def _call(attempt: Attempt, row: Row, inside: str, at: datetime) -> ModelEvent:
         span_id=inside,
         working_start=0,
     )
-    call = read_call(event)
+    call = read_call(event, lambda stamp: stamp)
     if call is None or call.row["run"] != row["run"]:
         raise OffrecordError(
             f"run {row['run']}: its id is not that of its cell and no import could "

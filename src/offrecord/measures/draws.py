@@ -7,12 +7,18 @@ from typing import Final
 import polars as pl
 
 from offrecord.records import CELL, Form, Status
+from offrecord.transcript.copies import copied_runs, copied_samples
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
+COPIES: Final = "copies"
+"""The status of draws that are copies of each other: they show no noise."""
+
 DRAW_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
-    **{name: TRANSCRIPT_SCHEMA[name] for name in ("run", *CELL)},
+    "run": pl.String,
+    "cluster": pl.String,  # the run, or the one whose debate it is a copy of
+    **{name: TRANSCRIPT_SCHEMA[name] for name in CELL},
     "agent": pl.String,
     "round": pl.Int32,
     "turn": pl.Int32,  # over both agents; the first one has no history
@@ -37,7 +43,9 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
     valued = pl.col("status").is_in([Status.OK, Status.REPAIRED])
     draws = (
         first_ended(
-            transcript.select(*ROW_KEY, *CELL, "round", "pressed_side", "ended")
+            transcript.select(
+                *(*ROW_KEY, *CELL, "round", "pressed_side", "ended", "agent_model")
+            )
         )
         .filter(pl.col("form") == Form.UTTERANCE)
         .join(
@@ -46,8 +54,18 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
             how="left",
             maintain_order="left",
         )
+        .join(copied_runs(transcript), on="run", how="left", maintain_order="left")
+        .join(
+            copied_samples(transcript).select("agent_model", "channel", copies=True),
+            on=["agent_model", "channel"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
         .with_columns(
-            on_pressed_side=pl.when(valued).then(
+            cluster=pl.coalesce("copy_of", "run"),
+            status=pl.when("copies").then(pl.lit(COPIES)).otherwise("status"),
+            on_pressed_side=pl.when(valued, pl.col("copies").is_null()).then(
                 pl.col("label") == pl.col("pressed_side")
             ),
         )

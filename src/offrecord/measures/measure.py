@@ -31,6 +31,8 @@ class Done(NamedTuple):
     measured: bool
     line: str
     """What was measured, or why it was not."""
+    fault: OffrecordError | None = None
+    """What kept it from being measured, where that is a user's to mend."""
 
 
 def measure_study(
@@ -97,7 +99,7 @@ def _taken(name: str, rows: Rows, options: Options) -> Iterator[Done]:
     except UnwritableError:
         raise  # not this measure's fault: none of the others could be kept either
     except OffrecordError as fault:
-        yield Done(name, False, f"not measured: {fault}")
+        yield Done(name, False, f"not measured: {fault}", fault)
     except Exception as fault:
         if name in our_measures():
             raise

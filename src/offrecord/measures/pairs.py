@@ -12,6 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.records import CELL, Form, Status
+from offrecord.transcript.copies import copied_runs
 from offrecord.transcript.planned import outputs, plan_of, with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
@@ -24,7 +25,9 @@ TURN: Final = "turn"
 PAIRS_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "pairing": pl.String,
     "unit": pl.String,  # turn or run
-    **{name: TRANSCRIPT_SCHEMA[name] for name in ("run", *CELL, "repeat")},
+    "run": pl.String,
+    "cluster": pl.String,  # the run, or the one whose debate it is a copy of
+    **{name: TRANSCRIPT_SCHEMA[name] for name in (*CELL, "repeat")},
     "attempts": pl.Int64,  # at the run
     **{name: TRANSCRIPT_SCHEMA[name] for name in ("turn", "round", "agent", "role")},
     "left_channel": pl.String,
@@ -74,7 +77,12 @@ def stance_pairs(
             how="left",
             maintain_order="left",
         )
-        .with_columns(pairing=pl.lit(CHANNELS), unit=pl.lit(TURN))
+        .join(copied_runs(transcript), on="run", how="left", maintain_order="left")
+        .with_columns(
+            pairing=pl.lit(CHANNELS),
+            unit=pl.lit(TURN),
+            cluster=pl.coalesce("copy_of", "run"),
+        )
         .select(*PAIRS_SCHEMA)
     )
     return with_factors(pairs)

@@ -37,14 +37,17 @@ def locate(name: str) -> tuple[str, Path]:
     """The kind of what is named, and where it stands.
 
     Args:
-        name: `KIND/ID`, or a path.
+        name: `KIND/ID`, an id, or a path.
 
     Raises:
-        OffrecordError: If it is neither.
+        OffrecordError: If it is none of them.
     """
     kind, _, identity = name.partition("/")
     if kind in SHELVES and is_id(identity):
         return kind, find(kind, identity)
+    for entry in entries()[0]:  # by its bare id, as designs name it
+        if entry.id == name:
+            return entry.kind, entry.path
     path = Path(name)
     if not name.strip() or not path.exists():
         raise OffrecordError(

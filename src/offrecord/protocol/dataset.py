@@ -68,7 +68,6 @@ def sample_of(
     return Sample(
         id=name,
         input=scenario.question or scenario.id,
-        target=scenario.pressed_side,
         metadata={
             METADATA_KEY: {
                 "scenario": case.scenario,

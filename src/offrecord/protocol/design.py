@@ -138,7 +138,7 @@ class Design(BaseModel):
             if key in SAMPLING and word.startswith("--"):
                 read = yaml.safe_load(value if given else next(words, ""))
                 # 1 and 1.0 are one temperature
-                number = isinstance(read, int) and key != "max_tokens"
+                number = isinstance(read, int) and SAMPLING[key] is float
                 found[key] = float(read) if number else read
         return found
 

@@ -15,6 +15,10 @@ from offrecord.protocol.shield import shielded
 from offrecord.records import SCRIPTED, OffrecordError
 
 
+class UnopenedError(OffrecordError):
+    """A model that was named cannot be opened, for want of its client or key, say."""
+
+
 def open_model(
     name: str,
     what: str = "model",
@@ -28,7 +32,8 @@ def open_model(
         arguments: What else Inspect gives to its provider.
 
     Raises:
-        OffrecordError: If it cannot be opened, and why.
+        UnopenedError: If it cannot be opened, and why.
+        OffrecordError: The same of a provider of ours.
     """
     dotenv.load_dotenv(dotenv.find_dotenv(usecwd=True))  # as Inspect does
     try:
@@ -36,7 +41,7 @@ def open_model(
     except OffrecordError:
         raise
     except Exception as error:  # each provider has its own
-        raise OffrecordError(f"{what} {name}: {plain_error(error)}") from None
+        raise UnopenedError(f"{what} {name}: {plain_error(error)}") from None
 
 
 def served_as(name: str) -> str:
@@ -44,7 +49,7 @@ def served_as(name: str) -> str:
     return f"{SCRIPTED}/lines" if name == SCRIPTED else name
 
 
-def plain_error(error: Exception) -> str:
+def plain_error(error: Exception | str) -> str:
     """An error as one line, without the markup that Inspect's messages have."""
     text = str(error) or type(error).__name__
     with suppress(MarkupError):

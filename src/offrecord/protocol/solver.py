@@ -52,6 +52,9 @@ SOURCE: Final = "offrecord"
 ENDED_KEY: Final = "ended"
 """The key in that event under which it says why the run ended."""
 
+TURN_SPAN: Final = "speaking"
+"""The type of a turn's span; of those of type `turn` Inspect View shows the number."""
+
 _MACHINE_FAULTS: Final = frozenset({401, 402, 404})
 """Status codes that concern the study and not one request: key, credit, model."""
 
@@ -150,8 +153,13 @@ def models_of(scenario: Scenario) -> dict[str, Model]:
 
 @asynccontextmanager
 async def _turn_span(turn: Turn) -> AsyncIterator[None]:
-    async with span(f"turn {turn.number}: {turn.agent.id}", type="turn"):
+    async with span(turn_title(turn.round, turn.agent.id), type=TURN_SPAN):
         yield
+
+
+def turn_title(round_: int, agent: str) -> str:
+    """What the span of a turn is called."""
+    return f"Round {round_}, {agent}"
 
 
 async def ask_model(

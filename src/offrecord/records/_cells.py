@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from offrecord.records._words import (
@@ -125,8 +126,21 @@ class Cell:
         )
 
 
-SAMPLING: Final = ("temperature", "top_p", "max_tokens", "reasoning_effort")
-"""The settings of a model that shape its text, as Inspect names them."""
+SAMPLING: Final = MappingProxyType(
+    {
+        "temperature": float,
+        "top_p": float,
+        "top_k": int,
+        "max_tokens": int,
+        "frequency_penalty": float,
+        "presence_penalty": float,
+        "reasoning_effort": str,
+        "reasoning_tokens": int,
+        "effort": str,
+        "verbosity": str,
+    }
+)
+"""The settings of a model that shape its text, as Inspect names them: name to type."""
 
 
 class Seat(NamedTuple):

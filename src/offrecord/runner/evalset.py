@@ -1,7 +1,8 @@
 """Inspect's eval set, called by its command line in a process of its own.
 
-Every option that it has can be passed through, its display and its handling of Ctrl-C
-are its own, and nothing of it that is private is used.
+Every option that it has can be passed through, its handling of Ctrl-C is its own, and
+nothing of it that is private is used. Its display advertises ways to go on that would
+pay again in another folder, so lines of progress take its place unless one is named.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from offrecord.runner.addresses import is_remote
 from offrecord.runner.connections import samples_options
 from offrecord.runner.logs import set_aside_torn
 from offrecord.runner.options import split_options
+from offrecord.runner.todo import PROGRESS, ToDo
 from offrecord.transcript.folder import DESIGN_FILE, MOVED
+from offrecord.transcript.inspect_files import STUDY_TASK
 
 RUNNING: Final = ".running"
 """Beside the logs: the file that a running eval set keeps locked."""
 
 _ENCODING: Final = "PYTHONIOENCODING"
-
 _LOOK_EVERY: Final = 1.0
 """Seconds between two looks whether the study is still there."""
 
@@ -42,7 +44,13 @@ _ALWAYS: Final = (
     "1",
     # A debate that failed restarts at the next call; the others go on meanwhile.
     "--continue-on-fail",
+    # Means over the debates so far, of which most are none yet.
+    "--no-score-display",
 )
+
+
+INTERRUPTED: Final = 130
+"""The code of an eval set that Ctrl-C ended, as shells have it."""
 
 
 def eval_set(
@@ -52,6 +60,7 @@ def eval_set(
     study: Path,
     argument: str,
     logs: str,
+    todo: ToDo,
     patience: float = 0,
 ) -> int:
     """Run the debates of a design that its logs do not have.
@@ -62,18 +71,45 @@ def eval_set(
         study: The folder with the design's file.
         argument: The task's one argument, by which Inspect tells its logs.
         logs: The folder or address of the logs, which no other eval set writes to.
+        todo: What there is to do.
         patience: Seconds to wait for an earlier eval set there that is still running.
 
     Returns:
-        The exit code.
+        The exit code, or `INTERRUPTED`.
 
     Raises:
         OffrecordError: If an eval set that was begun earlier is still running, since
             whoever began it was killed alone.
     """
+    if not is_remote(logs):
+        set_aside_torn(Path(logs))
+    command = _command(design, options, argument, logs)
+    environment = _environment(study)
+    shown = any(option.partition("=")[0] == "--display" for option in options)
+    told = not shown and "INSPECT_DISPLAY" not in os.environ
+    if told:
+        command += ("--display", "none")
+        environment[PROGRESS] = " ".join(map(str, todo))
+    with (
+        _inherited_lock(logs, patience) as locks,
+        subprocess.Popen(
+            command,
+            env=environment,
+            pass_fds=locks,
+            # Progress and faults are told on standard error.
+            stdout=subprocess.DEVNULL if told else None,
+        ) as process,
+    ):
+        return _wait(process, study)
+
+
+def _command(
+    design: Design, options: Sequence[str], argument: str, logs: str
+) -> list[str]:
     words = (*design.options, *split_options(options)[1])
-    command = [
-        *(sys.executable, "-m", "inspect_ai", "eval-set", "offrecord/debate"),
+    return [
+        *(sys.executable, "-m", "offrecord.runner.process"),
+        *("eval-set", STUDY_TASK),
         *("-T", argument),
         *("--log-dir", logs),
         *("--model", ",".join(design.models)),
@@ -86,22 +122,22 @@ def eval_set(
         *samples_options(design, words),
         *words,
     ]
-    if not is_remote(logs):
-        set_aside_torn(Path(logs))
-    with (
-        _inherited_lock(logs, patience) as locks,
-        subprocess.Popen(command, env=_environment(study), pass_fds=locks) as process,
-    ):
-        while True:
-            try:
-                return process.wait(_LOOK_EVERY)
-            except KeyboardInterrupt:
-                # Ctrl-C reached Inspect as well: let it write its logs and end.
-                continue
-            except subprocess.TimeoutExpired:
-                if not (study / DESIGN_FILE).exists():  # no one is left to pay for
-                    process.send_signal(signal.SIGINT)
-                    return process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], study: Path) -> int:
+    """Wait for an eval set to end, or for its study to be removed."""
+    interrupted = False
+    while True:
+        try:
+            code = process.wait(_LOOK_EVERY)
+            return INTERRUPTED if interrupted else code
+        except KeyboardInterrupt:
+            # Ctrl-C reached Inspect as well: let it write its logs and end.
+            interrupted = True
+        except subprocess.TimeoutExpired:
+            if not (study / DESIGN_FILE).exists():  # no one is left to pay for
+                process.send_signal(signal.SIGINT)
+                return process.wait()
 
 
 def _environment(study: Path) -> dict[str, str]:
@@ -113,6 +149,8 @@ def _environment(study: Path) -> dict[str, str]:
 
 def nothing_ran(code: int) -> OffrecordError:
     """What to raise where an eval set ended with a code and left no debate."""
+    if code == INTERRUPTED:
+        return OffrecordError("interrupted before a debate was logged: nothing is kept")
     return OffrecordError(
         f"no debate came back (inspect eval-set ended with code {code}): see its "
         "message above"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from inspect_ai.log import (
+    EvalLog,
     EvalLogInfo,
     list_eval_logs,
     read_eval_log,
     read_eval_log_sample_summaries,
+    read_eval_log_samples,
 )
 
 from offrecord.protocol.part import Run, held_runs, same_plan
 from offrecord.records import OffrecordError, first_line
 from offrecord.runner.addresses import find_addresses
-from offrecord.transcript.inspect_logs import TASK
+from offrecord.transcript.inspect_files import TASKS
 
 
 class Logged(NamedTuple):
@@ -46,17 +49,20 @@ def read_logged(root: str, plan: str = "") -> Logged:
         OffrecordError: If the root cannot be reached.
     """
     own, elsewhere = set[Run](), set[Run]()
+    heads, withdrawn = list[tuple[EvalLogInfo, EvalLog, str]](), set[str]()
     for log in _logs(root):
-        try:
+        with suppress(Exception):  # what cannot be read has no runs: the import says so
             head = read_eval_log(log, header_only=True)
             theirs = str(head.eval.task_args.get("part") or "")
-            if head.eval.task != TASK or (theirs != plan and same_plan(theirs, plan)):
-                continue
-            samples = list(_ended(log))
-        except Exception:  # what cannot be read has no runs; the import names it
-            continue
-        runs = held_runs(head.eval.model, samples, part=bool(theirs))
-        (own if theirs == plan else elsewhere).update(runs)
+            of_another = theirs != plan and same_plan(theirs, plan)
+            if head.eval.task in TASKS and not of_another:
+                heads.append((log, head, theirs))
+                withdrawn.update(_withdrawn(log) if head.invalidated else ())
+    for log, head, theirs in heads:
+        with suppress(Exception):
+            samples = list(_ended(log, withdrawn))
+            runs = held_runs(head.eval.model, samples, part=bool(theirs))
+            (own if theirs == plan else elsewhere).update(runs)
     return Logged(frozenset(own), frozenset(elsewhere - own))
 
 
@@ -71,8 +77,18 @@ def _logs(root: str) -> list[EvalLogInfo]:
         ) from None
 
 
-def _ended(log: EvalLogInfo) -> Iterator[tuple[Any, int]]:
-    """Id and epoch of each sample that came to its end."""
+def _ended(log: EvalLogInfo, withdrawn: Collection[str]) -> Iterator[tuple[Any, int]]:
+    """Id and epoch of each sample that came to its end and stands."""
     for sample in read_eval_log_sample_summaries(log):
-        if sample.completed and not sample.error:
+        if sample.completed and not sample.error and sample.uuid not in withdrawn:
             yield sample.id, sample.epoch
+
+
+def _withdrawn(log: EvalLogInfo) -> Iterator[str]:
+    """The uuids of samples that were invalidated; a summary does not say so."""
+    bulk = {"events", "messages", "store", "attachments"}
+    for sample in read_eval_log_samples(
+        log, all_samples_required=False, exclude_fields=bulk
+    ):
+        if sample.invalidation and sample.uuid:
+            yield sample.uuid

@@ -24,12 +24,12 @@ from offrecord.runner.detect import Detect, Detection, detection_of
 from offrecord.runner.prefixes import CacheRule, rule_of
 from offrecord.runner.prices import Prices, read_prices
 from offrecord.runner.resolve import (
-    announcement,
     calls_per_run,
     resolve_design,
     seats_called,
     turns_of_run,
 )
+from offrecord.runner.todo import announcement, to_do
 from offrecord.runner.volumes import ANY_MODEL, Volume, amount_of, volumes
 from offrecord.transcript.designed import content_of, planned_runs
 from offrecord.transcript.record import open_record
@@ -74,7 +74,7 @@ def show_plan(
     """
     prices = read_prices(shown.prices) if shown.prices else None
     design = resolve_design(file, flags, options, out)
-    told = [announcement(design, out, planned_runs(design))] if out else []
+    told = [announcement(to_do(design, out, planned_runs(design)))] if out else []
     every = (*design.options, *options)
     told += (_replay if design.on else _debates)(design, every, prices, shown)
     click.echo("\n".join(told))

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from offrecord.content.boundary.files import read_file
+from offrecord.content.library import name_from
 from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import INTERVENTION
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError, Role, due
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
-from offrecord.transcript.folder import (
-    existing_design,
-)
+from offrecord.transcript.folder import existing_design
 from offrecord.transcript.record import open_record
-from offrecord.transcript.store import TRANSCRIPT_FILE
 
 
 def resolve_design(
@@ -110,24 +107,6 @@ def _checked(design: Design) -> Design:
     return design
 
 
-def announcement(design: Design, out: Path | None, planned: int) -> str:
-    """How much a design asks for, and how much of it is done.
-
-    Args:
-        design: The design.
-        out: The study's folder, if there is one.
-        planned: The runs of the design.
-    """
-    done = 0
-    if out is not None and (out / TRANSCRIPT_FILE).is_file():
-        done = open_record(out).ended_runs
-    left = max(planned - done, 0)
-    return (
-        f"offrecord: {planned} runs, {done} of them done, {left} to go: up to "
-        f"{left * calls_per_run(design):,} calls"
-    )
-
-
 def _fields(file: Path) -> dict[str, Any]:
     fields = read_design(file).model_dump(exclude_unset=True)
     # Files and folders are named from where the file lies.
@@ -141,20 +120,18 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
         fields: Fields of a design.
         where: The folder from which relative paths go.
     """
-
-    def full(name: str) -> str:
-        path = "/" in name or os.sep in name or name.endswith(".md")
-        return str((where / name).resolve()) if path else name
-
     found = dict(fields)
-    for name in ("scenarios", "channels", "spoken"):
-        if name in found:
-            found[name] = tuple(map(full, found[name]))
+    for field, kind in (("scenarios", "scenario"), ("channels", "channel")):
+        if field in found:
+            found[field] = tuple(name_from(kind, n, where) for n in found[field])
+    if "spoken" in found:
+        found["spoken"] = tuple(name_from("channel", n, where) for n in found["spoken"])
     if "protocol" in found:
-        found["protocol"] = full(found["protocol"])
+        found["protocol"] = name_from("protocol", found["protocol"], where)
     if INTERVENTION in found.get("factors", {}):
-        levels = tuple(map(full, found["factors"][INTERVENTION]))
-        found["factors"] = {**found["factors"], INTERVENTION: levels}
+        levels = found["factors"][INTERVENTION]
+        named = tuple(name_from("intervention", level, where) for level in levels)
+        found["factors"] = {**found["factors"], INTERVENTION: named}
     return found
 
 

@@ -13,7 +13,7 @@ import click
 
 from offrecord.measures.parsed import write_parsed
 from offrecord.records import OffrecordError
-from offrecord.runner.evalset import eval_set, nothing_ran
+from offrecord.runner.evalset import INTERRUPTED, eval_set, nothing_ran
 from offrecord.runner.logs import (
     forget_begun,
     is_sharded,
@@ -21,7 +21,8 @@ from offrecord.runner.logs import (
     refuse_lost_logs,
 )
 from offrecord.runner.preflight import open_models
-from offrecord.runner.resolve import announcement, resolve_design
+from offrecord.runner.resolve import resolve_design
+from offrecord.runner.todo import announcement, to_do
 from offrecord.transcript.designed import content_of, planned_runs
 from offrecord.transcript.folder import DESIGN_FILE, LOGS_FOLDER, locked, save_design
 from offrecord.transcript.inspect_logs import import_inspect
@@ -37,6 +38,8 @@ class Finished(NamedTuple):
     """Runs that ended by themselves."""
     planned: int
     """Runs of the design."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it."""
 
 
 def run_study(
@@ -67,11 +70,14 @@ def run_study(
         refuse_lost_logs(out)
         begun = (out / DESIGN_FILE).exists()
         facts = save_design(out, design, content_of(design), planned)
-        click.echo(announcement(design, out, planned), err=True)
+        todo = to_do(design, out, planned)
+        click.echo(announcement(todo), err=True)
         argument, logs = f"study={facts['argument']}", str(out / LOGS_FOLDER)
-        code = eval_set(design, options, study=out, argument=argument, logs=logs)
+        code = eval_set(
+            design, options, study=out, argument=argument, logs=logs, todo=todo
+        )
         study = _import(out, code, begun)
-    return Finished(study, study.ended_runs, planned)
+    return Finished(study, study.ended_runs, planned, code == INTERRUPTED)
 
 
 def _import(out: Path, code: int, begun: bool) -> Record:

@@ -14,7 +14,7 @@ import polars as pl
 
 from offrecord.records import OffrecordError
 from offrecord.runner.addresses import find_addresses, is_remote
-from offrecord.runner.costs import Cost, cost_lines, cost_objects
+from offrecord.runner.costs import Cost, cost_lines, cost_objects, money
 from offrecord.runner.evalset import RUNNING
 from offrecord.runner.logged import read_logged
 from offrecord.runner.logs import log_root
@@ -146,14 +146,25 @@ def status_lines(
         yield f"  and of {len(progress.missing) - _SHOWN} more cells: see --json"
     if progress.calls and progress.state is StudyState.PARTIAL:
         left = progress.planned - progress.ended
+        more = resume_cost(progress, costs)
+        at = f"; about {money(more, (costs or ())[0].currency)} more" if more else ""
         yield (
             f"To resume: offrecord run --out {study.path} ({left:,} runs, up to "
-            f"{progress.calls:,} calls)"
+            f"{progress.calls:,} calls{at})"
         )
     if costs is None:
         yield "Tokens are known once the logs are imported, when `run` ends."
     else:
         yield from cost_lines(costs)
+
+
+def resume_cost(progress: Progress, costs: Sequence[Cost] | None) -> float | None:
+    """What resuming costs if its runs cost what the others have; None if unknown."""
+    amounts = [cost.amount for cost in costs or ()]
+    known = [amount for amount in amounts if amount is not None]
+    if not progress.ended or not known or len(known) < len(amounts):
+        return None
+    return sum(known) * (progress.planned - progress.ended) / progress.ended
 
 
 def status_object(
@@ -167,5 +178,6 @@ def status_object(
         "runs_ended": progress.ended,
         "missing": [cell._asdict() for cell in progress.missing],
         "calls_to_resume": progress.calls,
+        "cost_to_resume": resume_cost(progress, costs),
         "usage": None if costs is None else cost_objects(costs),
     }

@@ -66,6 +66,8 @@ def run_until(
             return f"none can come within {most} runs of each cell"
         runs = max(runs, step.blocks + step.more)
         finished = hold(runs, step.decided)
+        if finished.interrupted:
+            return "interrupted"
         before, step = step, judge(finished.study)
         click.echo(f"offrecord: {step.said}", err=True)
         if not step.settled and step.blocks <= before.blocks:

@@ -25,3 +25,14 @@ def first_ended(transcript: pl.DataFrame) -> pl.DataFrame:
     return transcript.join(
         first, on=["run", "attempt"], how="semi", maintain_order="left"
     )
+
+
+def under_way(transcript: pl.DataFrame) -> pl.DataFrame:
+    """The rows that resuming asks again: the last attempts at runs that did not end.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+    """
+    open_runs = transcript.filter(pl.col("ended").is_null().all().over("run"))
+    last = pl.col("attempt") == pl.col("attempt").max().over("run")
+    return open_runs.filter(last)

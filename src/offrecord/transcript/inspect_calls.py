@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from inspect_ai.event import ModelEvent
@@ -44,8 +45,12 @@ class Call(NamedTuple):
     """What an export set beside the call: it was made from a record, not by a call."""
 
 
-def read_call(event: ModelEvent) -> Call | None:
+def read_call(event: ModelEvent, name: Callable[[Stamp], Stamp]) -> Call | None:
     """Read one model call; nothing if it carries no stamp of ours.
+
+    Args:
+        event: The call.
+        name: From its stamp to the one that it has in the study.
 
     Raises:
         KeyError: If its stamp is not whole.
@@ -54,9 +59,9 @@ def read_call(event: ModelEvent) -> Call | None:
     carried = event.input[-1].metadata if event.input else None
     if not carried or STAMP_KEY not in carried:
         return None
-    stamp = Stamp.from_dict(carried[STAMP_KEY])
-    for name in stamp.cell.factors:
-        check_name(name)
+    stamp = name(Stamp.from_dict(carried[STAMP_KEY]))
+    for factor in stamp.cell.factors:
+        check_name(factor)
     frame = Frame.from_dict(carried[FRAME_KEY])
     row = {
         **_named(stamp, frame),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,13 +16,10 @@ import polars as pl
 from inspect_ai.event import InfoEvent, ModelEvent
 from inspect_ai.log import (
     EvalSample,
-    list_eval_logs,
-    read_eval_log,
+    ProvenanceData,
     read_eval_log_samples,
 )
 
-from offrecord.content.boundary.archives import fault_of as archive_fault
-from offrecord.content.boundary.archives import passed_over
 from offrecord.protocol.dataset import METADATA_KEY
 from offrecord.protocol.solver import ENDED_KEY, SOURCE
 from offrecord.records import (
@@ -31,15 +29,19 @@ from offrecord.records import (
     OffrecordError,
     Stamp,
     digest,
-    first_line,
 )
 from offrecord.transcript.attempts import Attempts
 from offrecord.transcript.inspect_calls import Call, read_call
+from offrecord.transcript.inspect_evals import (
+    Naming,
+    Origin,
+    origin_of,
+    varied_settings,
+)
+from offrecord.transcript.inspect_files import TASK, LogFile, find_logs, line_of
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
 from offrecord.transcript.usage import Bills
-
-TASK: Final = "offrecord/debate"
 
 _ASKED: Final = (
     *("rounds", "shadows", "ask", "seed"),
@@ -52,8 +54,6 @@ class _Gathering:
     """What has been read so far."""
 
     study: str
-    root: Path | str
-    """The folder of the logs, or their address."""
     frames: list[pl.DataFrame] = field(default_factory=list)
     """One per log, so that a row lives as a Python object for one log only."""
     left_out: list[str] = field(default_factory=list)
@@ -63,34 +63,38 @@ class _Gathering:
     seats: dict[str, dict[str, str]] = field(default_factory=dict)
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
     attempts: Attempts = field(default_factory=Attempts)
+    naming: Naming = field(default_factory=Naming)
+    withdrawn: set[str] = field(default_factory=set)
+    """The uuids of samples that were invalidated; another log may have copies."""
     bills: Bills = field(default_factory=Bills)
     seen: set[str] = field(default_factory=set)
     """Sample uuids; a retried log holds the samples of the one before it again."""
     logs: int = 0
 
 
-def import_inspect(source: Path | str, study: str) -> Imported:
+def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Imported:
     """Read Inspect logs of our task.
 
     Args:
         source: A log, or a folder of logs, read recursively; a text is the address of
             such a folder in a store of objects.
         study: The name of the study that they become.
+        split: Whether settings that differ between logs of one model become factors.
 
     Returns:
         The transcript, the study's facts, and one line for each log or sample that
         could not be used.
 
     Raises:
-        OffrecordError: If nothing there can be read.
+        OffrecordError: If nothing there can be read, or settings differ and are not
+            to be split.
     """
-    root = source
-    if isinstance(source, Path) and not source.is_dir():
-        root = source.parent
-    gathering = _Gathering(study, root)
-    gathering.left_out += passed_over(source)
-    for path in _log_files(source):
-        _read_log(gathering, path)
+    gathering = _Gathering(study)
+    logs = find_logs(source, gathering.left_out)
+    origins = {log.name: origin_of(log.head) for log in logs}
+    gathering.naming.varied = varied_settings(origins, split=split)
+    for log in logs:
+        _read_log(gathering, log, origins[log.name])
     if not gathering.frames:
         why = f" ({gathering.left_out[0]})" if gathering.left_out else ""
         raise OffrecordError(f"{source}: holds no debate of {TASK} to import{why}")
@@ -101,73 +105,65 @@ def import_inspect(source: Path | str, study: str) -> Imported:
     )
 
 
-def _log_files(source: Path | str) -> list[Path | str]:
-    if isinstance(source, str):
-        return sorted(str(info.name) for info in _listed(source))
-    if not source.exists():
-        raise OffrecordError(f"{source}: no such file or folder")
-    if source.is_file():
-        return [source]
-    return sorted(Path(info.name.removeprefix("file://")) for info in _listed(source))
-
-
-def _listed(source: Path | str) -> list[Any]:
-    folder = str(source.resolve()) if isinstance(source, Path) else source
-    try:
-        return list(list_eval_logs(folder, recursive=True))
-    except Exception as error:
-        raise OffrecordError(f"{source}: cannot be listed ({_line(error)})") from None
-
-
-def _read_log(gathering: _Gathering, path: Path | str) -> None:
-    name = _relative(gathering.root, path)
-    if name is None:
-        name = Path(path).name
-        gathering.left_out.append(f"{name}: a link that leaves the folder")
-        return
-    if isinstance(path, Path) and (fault := archive_fault(path)):
-        gathering.left_out.append(f"{name}: {fault}")
-        return
+def _read_log(gathering: _Gathering, log: LogFile, origin: Origin) -> None:
     rows = list[dict[str, Any]]()
+    gathering.logs += 1
     try:
-        header = read_eval_log(str(path), header_only=True)
-        if header.eval.task != TASK:
-            gathering.left_out.append(f"{name}: a log of task '{header.eval.task}'")
-            return
-        gathering.logs += 1
-        samples = read_eval_log_samples(
-            str(path), all_samples_required=False, resolve_attachments=True
-        )
-        sample = None
-        for sample in samples:
-            where = f"{name}: sample {sample.id} repeat {sample.epoch}"
-            try:
-                rows += _read_sample(gathering, sample, name)
-            except (OffrecordError, KeyError, TypeError, ValueError) as error:
-                gathering.left_out.append(f"{where}: {_line(error)}")
-        if sample is None:
-            gathering.left_out.append(f"{name}: no samples (log is {header.status})")
+        for some in _samples(gathering, log, origin):
+            rows += some
     except Exception as error:  # a foreign file can fail in any way
-        gathering.left_out.append(f"{name}: cannot be read ({_line(error)})")
+        gathering.left_out.append(f"{log.name}: cannot be read ({line_of(error)})")
     try:
         if rows:
             gathering.frames.append(pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA))
     except (pl.exceptions.PolarsError, OverflowError, TypeError) as error:
-        gathering.left_out.append(f"{name}: holds what no run has ({_line(error)})")
+        fault = f"holds what no run has ({line_of(error)})"
+        gathering.left_out.append(f"{log.name}: {fault}")
+
+
+def _samples(
+    gathering: _Gathering, log: LogFile, origin: Origin
+) -> Iterator[list[dict[str, Any]]]:
+    """The rows of each sample of a log; what cannot be used is noted."""
+    samples = read_eval_log_samples(
+        str(log.path), all_samples_required=False, resolve_attachments=True
+    )
+    tell, sample, edited = gathering.left_out.append, None, 0
+    for sample in samples:
+        where = f"{log.name}: sample {sample.id} repeat {sample.epoch}"
+        if sample.invalidation:
+            tell(f"{where}: {_withdrawal(sample.invalidation)}")
+        try:
+            rows = _read_sample(gathering, sample, log.name, origin)
+        except (OffrecordError, KeyError, TypeError, ValueError) as error:
+            tell(f"{where}: {line_of(error)}")
+            continue
+        scores = (sample.scores or {}).values() if rows else ()
+        edited += any(score.history for score in scores)
+        yield rows
+    if sample is None:
+        tell(f"{log.name}: no samples (log is {log.head.status})")
+    if edited:
+        tell(
+            f"{log.name}: samples with edited scores: {edited}; edits are not used, "
+            "since measures are taken of the replies"
+        )
 
 
 def _read_sample(
-    gathering: _Gathering, sample: EvalSample, log: str
+    gathering: _Gathering, sample: EvalSample, log: str, origin: Origin
 ) -> list[dict[str, Any]]:
     """The rows of one sample; none if an earlier log held it already."""
     uuid = sample.uuid or digest([log, sample.id, sample.epoch])
+    if sample.invalidation:
+        gathering.withdrawn.add(uuid)
     if uuid in gathering.seen:
         return []
     meta = sample.metadata.get(METADATA_KEY)
     if not isinstance(meta, Mapping):
         raise OffrecordError("not a debate")
     _check_asked(gathering, meta)
-    rows = list(_rows(gathering, sample, meta))
+    rows = list(_rows(gathering, sample, meta, origin))
     if not rows:
         return []
     gathering.seen.add(uuid)
@@ -179,6 +175,12 @@ def _read_sample(
     gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
     gathering.seats[rows[0]["scenario"]] = dict(meta["seats"])
     return rows
+
+
+def _withdrawal(said: ProvenanceData) -> str:
+    """That a sample was invalidated, by whom and why."""
+    why = " ".join(f"by {said.author}: {said.reason or 'no reason given'}".split())
+    return f"invalidated {why[:200]}; its run counts as not done"
 
 
 def _ended(sample: EvalSample) -> str | None:
@@ -213,7 +215,7 @@ def _check_asked(gathering: _Gathering, meta: Mapping[str, Any]) -> None:
 
 
 def _rows(
-    gathering: _Gathering, sample: EvalSample, meta: Mapping[str, Any]
+    gathering: _Gathering, sample: EvalSample, meta: Mapping[str, Any], origin: Origin
 ) -> Iterator[dict[str, Any]]:
     """One row per request of a sample.
 
@@ -222,8 +224,9 @@ def _rows(
     call is what came back, and all that was sent before it are its transport retries.
     """
     calls: dict[str, list[Call]] = {}
+    name = partial(gathering.naming.stamp, origin=origin)
     for event in sample.events:
-        call = read_call(event) if isinstance(event, ModelEvent) else None
+        call = read_call(event, name) if isinstance(event, ModelEvent) else None
         if call is not None:
             calls.setdefault(digest(call.stamp.as_dict()), []).append(call)
     for tries in calls.values():
@@ -263,8 +266,11 @@ def _item_order(item: str) -> tuple[int, str]:
 
 def _frame(gathering: _Gathering) -> pl.DataFrame:
     attempts = gathering.attempts.numbers()
+    uuid = pl.col("uuid")
     numbered = pl.concat(gathering.frames).with_columns(
-        pl.col("uuid").replace_strict(attempts, return_dtype=pl.Int32).alias("attempt")
+        uuid.replace_strict(attempts, return_dtype=pl.Int32).alias("attempt"),
+        # What was withdrawn was paid for, and counts as no end of its run.
+        pl.when(~uuid.is_in(gathering.withdrawn)).then("ended").alias("ended"),
     )
     order = ["model", "partner", "scenario", "condition", "factors", "repeat"]
     inner = ["attempt", "turn", "form", "channel", "draw"]
@@ -284,17 +290,3 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "logs": gathering.logs,
         "bills": gathering.bills.sums(),
     }
-
-
-def _relative(root: Path | str, path: Path | str) -> str | None:
-    """The name of a log under its root; nothing if it lies outside, as links may."""
-    if isinstance(path, str):
-        return path.removeprefix(f"{root}/")
-    root = Path(root).resolve()
-    if not path.resolve().is_relative_to(root):
-        return None
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-
-
-def _line(error: Exception) -> str:
-    return first_line(error)[:200]

@@ -36,7 +36,7 @@ TRANSCRIPT_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "instrument": pl.String,  # id@version:hash, surveys only
     "draw": pl.Int32,
     "attempt": pl.Int32,  # which attempt at this run, from 1
-    "ended": pl.String,  # why this attempt ended by itself; null if interrupted
+    "ended": pl.String,  # by itself; null if interrupted or withdrawn
     "transport_retries": pl.Int32,
     "text": pl.String,  # the raw reply as received, reasoning blocks included
     "reasoning": pl.String,

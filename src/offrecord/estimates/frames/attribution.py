@@ -159,7 +159,7 @@ def _figures(
     accommodates = chosen & pressed & accommodating(public, other)
     agrees = chosen & pressed & consistent(public, other)
     base = chosen & unpressed
-    runs = pairs["run"].rank("dense").cast(pl.Int64).to_numpy()
+    runs = pairs["cluster"].rank("dense").cast(pl.Int64).to_numpy()
     cells = pairs.select(pl.struct(CELL).rank("dense").cast(pl.Int64)).to_series()
     ids = (runs, cells.to_numpy())
     from_consistent = difference(code, accommodates, agrees, *ids)

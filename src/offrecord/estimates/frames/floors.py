@@ -89,7 +89,7 @@ def floor_rows(
 
 def _numbered_draws(draws: pl.DataFrame) -> pl.DataFrame:
     return draws.with_columns(
-        pl.col("run").rank("dense").cast(pl.Int64).alias("_run"),
+        pl.col("cluster").rank("dense").cast(pl.Int64).alias("_run"),
         pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
         pl.struct("run", "agent", "turn").rank("dense").cast(pl.Int64).alias("_turn"),
     ).sort("_turn", "_other", "draw")

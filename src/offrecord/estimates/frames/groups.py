@@ -31,17 +31,19 @@ KEYS: Final = (
 def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs sorted, with `_run` and `_cell` as numbers and the two sides as floats.
 
-    `_same` numbers what a cell shares with its baseline (`SAME_CELL`).
+    `_same` numbers what a cell shares with its baseline (`SAME_CELL`). Runs whose
+    debates are copies of each other are one run.
 
     Args:
-        pairs: Rows as `stance_pairs` gives them.
+        pairs: Rows as `stance_pairs` gives them; without `cluster` each run is its own.
     """
+    run = "cluster" if "cluster" in pairs.columns else "run"
     return pairs.with_columns(
-        pl.col("run").rank("dense").cast(pl.Int64).alias("_run"),
+        pl.col(run).rank("dense").cast(pl.Int64).alias("_run"),
         pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
         pl.struct(SAME_CELL).rank("dense").cast(pl.Int64).alias("_same"),
         pl.col("left", "right").cast(pl.Float64).fill_null(math.nan),
-    ).sort("_run", "agent", "right_channel", "round")
+    ).sort("_run", "run", "agent", "right_channel", "round")
 
 
 def known_key(key: str, keys: Sequence[str], columns: Sequence[str]) -> str:

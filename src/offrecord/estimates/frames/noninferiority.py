@@ -128,15 +128,11 @@ def noninferiority_rows(
 
 def _together(new: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame:
     """The pairs of both; equal designs give equal run ids, which are told apart."""
-    return pl.concat(
-        [
-            pairs.with_columns(
-                pl.lit(name).alias(_STUDY), run=pl.format("{} {}", pl.lit(name), "run")
-            )
-            for name, pairs in (("new", new), ("old", old))
-        ],
-        how="diagonal",
-    )
+    both = []
+    for name, pairs in (("new", new), ("old", old)):
+        ids = {i: pl.format("{} {}", pl.lit(name), i) for i in ("run", "cluster")}
+        both.append(pairs.with_columns(pl.lit(name).alias(_STUDY), **ids))
+    return pl.concat(both, how="diagonal")
 
 
 def _divergence(two: tuple[Side, Side], weights: Weights) -> list[Bounds]:

@@ -27,7 +27,7 @@ from offrecord.protocol.part import (
     write_part,
 )
 from offrecord.runner.addresses import is_remote, local_root
-from offrecord.runner.evalset import eval_set, nothing_ran
+from offrecord.runner.evalset import INTERRUPTED, eval_set, nothing_ran
 from offrecord.runner.logged import read_logged
 from offrecord.runner.logs import ROOT_KEY, log_root, refuse_lost_logs, shard_designs
 from offrecord.runner.preflight import open_models
@@ -39,6 +39,7 @@ from offrecord.runner.shards.files import (
     save_shard,
     shard_content,
 )
+from offrecord.runner.todo import ToDo, announcement
 from offrecord.transcript.designed import all_runs
 from offrecord.transcript.folder import (
     DESIGN_FILE,
@@ -63,6 +64,8 @@ class ShardFinished(NamedTuple):
     """Runs that ended, in this shard or before it."""
     planned: int
     """Runs of the shard."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it."""
 
 
 def run_rest(
@@ -79,7 +82,7 @@ def run_rest(
     """
     rest = run_shard(file, flags, options, out, WHOLE, root, without=without)
     study = import_logs(root, out)
-    return Finished(study, study.ended_runs, rest.planned)
+    return Finished(study, study.ended_runs, rest.planned, rest.interrupted)
 
 
 def run_shard(
@@ -115,15 +118,16 @@ def run_shard(
     open_models(design, (*design.options, *options))
     if root == local_root(str(out / LOGS_FOLDER)):
         refuse_lost_logs(out)
-    logs = f"{root}/{part.folder}"
+    logs, code = f"{root}/{part.folder}", 0
     with _alone(logs, patience), TemporaryDirectory(prefix="offrecord-") as made:
         study = Path(made)
         save_shard(study, logs, design)
         logged = read_logged(root, plan)
         asked = [run for run in mine if run not in logged.elsewhere]
         left = [run for run in asked if run not in logged.own]
-        _announce(design, part, len(mine), len(left))
-        code = 0
+        calls = len(left) * calls_per_run(design)
+        todo = ToDo(len(mine), len(mine) - len(left), calls)
+        click.echo(announcement(todo, f"shard {part}: "), err=True)
         if left:
             (study / PART_FILE).write_text(write_part(asked), encoding="utf-8")
             code = eval_set(
@@ -132,6 +136,7 @@ def run_shard(
                 study=study,
                 argument=f"part={plan}",
                 logs=logs,
+                todo=todo,
                 patience=patience,
             )
             logged = read_logged(root, plan)
@@ -139,19 +144,21 @@ def run_shard(
     if mine and not ended:
         forget_shard(logs)
         raise nothing_ran(code)
-    return ShardFinished(ended, len(mine))
+    return ShardFinished(ended, len(mine), code == INTERRUPTED)
 
 
-def import_logs(source: str, out: Path) -> Record:
+def import_logs(source: str, out: Path, *, split: bool = False) -> Record:
     """Make a study of Inspect logs; those of shards bring its design with them.
 
     Args:
         source: A log, or a folder or address under which logs lie.
         out: The study's folder; it may be the one that the logs lie in.
+        split: Whether settings that differ between logs of one model become factors.
 
     Raises:
         OffrecordError: If nothing there can be read, the folder has something else
-            in it, or shards were asked for different studies.
+            in it, settings differ and are not to be split, or shards were asked for
+            different studies.
     """
     root = local_root(source)
     designs = shard_designs(root)
@@ -159,7 +166,7 @@ def import_logs(source: str, out: Path) -> Record:
     if not own:
         refuse_other_study(out, "inspect")
     logs = root if is_remote(root) else Path(source.removeprefix("file://"))
-    imported = import_inspect(logs, out.resolve().name)
+    imported = import_inspect(logs, out.resolve().name, split=split)
     if not designs and not (out / DESIGN_FILE).is_file():
         return write_parsed(out, imported)
     with locked(out):
@@ -184,11 +191,3 @@ def _alone(logs: str, patience: float) -> Iterator[None]:
 def _models(design: Design, left: Sequence[Run]) -> tuple[str, ...]:
     wanted = {run.model for run in left}
     return tuple(model for model in design.models if model in wanted)
-
-
-def _announce(design: Design, part: Part, mine: int, left: int) -> None:
-    click.echo(
-        f"offrecord: shard {part}: {mine} runs, {mine - left} of them done, {left} to "
-        f"go: up to {left * calls_per_run(design):,} calls",
-        err=True,
-    )
