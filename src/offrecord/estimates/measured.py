@@ -51,7 +51,7 @@ from offrecord.measures.parsed import pairs_of
 from offrecord.measures.registry import known_measures, our_measures
 from offrecord.measures.stored import stored_measures
 from offrecord.records import CELL, Kind, first_line
-from offrecord.transcript.copies import copied_runs
+from offrecord.transcript.copies import clusters
 from offrecord.transcript.planned import measured_rows as of_measured_attempts
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.record import Record
@@ -224,19 +224,12 @@ def _levels(
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
     """The level of each group, and its change from the baseline of the same cells."""
     known = of.study.transcript
-    cells = (
-        known.select("run", *CELL)
-        .unique("run")
-        .join(copied_runs(known).rename({"copy_of": "cluster"}), on="run", how="left")
-    )
+    cells = known.select("run", *CELL).unique("run").join(clusters(known), on="run")
     none = dict.fromkeys(("left", "right"), pl.lit(None, pl.Float64))
     # What a run has one value of; agent and channel are the row's own.
     frame = clustered(
         rows.join(with_factors(cells), on="run", how="inner").with_columns(
-            one.value.fill_null(math.nan).alias("_value"),
-            pl.coalesce("cluster", "run").alias("cluster"),
-            round=pl.lit(0),
-            **none,
+            one.value.fill_null(math.nan).alias("_value"), round=pl.lit(0), **none
         )
     )
     own = [key for key in of.by if key not in {"agent", "round", "right_channel"}]

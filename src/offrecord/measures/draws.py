@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from offrecord.records import CELL, Form, Status
-from offrecord.transcript.copies import copied_runs, copied_samples
+from offrecord.transcript.copies import clusters, copied_samples
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.planned import with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
@@ -54,7 +54,7 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
             how="left",
             maintain_order="left",
         )
-        .join(copied_runs(transcript), on="run", how="left", maintain_order="left")
+        .join(clusters(transcript), on="run", how="left", maintain_order="left")
         .join(
             copied_samples(transcript).select("agent_model", "channel", copies=True),
             on=["agent_model", "channel"],
@@ -63,7 +63,6 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
             maintain_order="left",
         )
         .with_columns(
-            cluster=pl.coalesce("copy_of", "run"),
             status=pl.when("copies").then(pl.lit(COPIES)).otherwise("status"),
             on_pressed_side=pl.when(valued, pl.col("copies").is_null()).then(
                 pl.col("label") == pl.col("pressed_side")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.records import CELL, Form, Status
-from offrecord.transcript.copies import copied_runs
+from offrecord.transcript.copies import clusters
 from offrecord.transcript.planned import outputs, plan_of, with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
@@ -77,11 +77,10 @@ def stance_pairs(
             how="left",
             maintain_order="left",
         )
-        .join(copied_runs(transcript), on="run", how="left", maintain_order="left")
+        .join(clusters(transcript), on="run", how="left", maintain_order="left")
         .with_columns(
             pairing=pl.lit(CHANNELS),
             unit=pl.lit(TURN),
-            cluster=pl.coalesce("copy_of", "run"),
         )
         .select(*PAIRS_SCHEMA)
     )

@@ -91,6 +91,20 @@ def copied_runs(transcript: pl.DataFrame) -> pl.DataFrame:
     return shared.filter(copies).select("run", "copy_of").sort("run")
 
 
+def clusters(transcript: pl.DataFrame) -> pl.DataFrame:
+    """Every run with its cluster: itself, or the run whose debate it is a copy of.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+
+    Returns:
+        `run` and `cluster`.
+    """
+    runs = transcript.select("run").unique(maintain_order=True)
+    copies = runs.join(copied_runs(transcript), on="run", how="left")
+    return copies.select("run", cluster=pl.coalesce("copy_of", "run"))
+
+
 def copies_told(transcript: pl.DataFrame, *, samples: bool = True) -> str:
     """How many runs and further samples are copies, in words; empty where none are.
 
