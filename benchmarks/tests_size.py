@@ -19,11 +19,12 @@ from offrecord.estimates.arrays.floor import Draws
 from offrecord.estimates.arrays.floor_spread import floor_interval, floor_test
 from offrecord.estimates.arrays.multiplicity import holm
 from offrecord.estimates.arrays.permutation import (
-    label_test,
     sign_flip_test,
 )
 from offrecord.estimates.arrays.power import runs_needed, stated_spread
+from offrecord.estimates.arrays.randomization import randomization_test
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.sample import Sample
 
 SAMPLES: Final = 2000
 SIZE: Final = 0.05
@@ -93,9 +94,18 @@ def _two_groups(
 
 
 def _labels(rng: Generator, runs: int, correlation: float) -> float:
-    values, ids, strata = _two_groups(rng, runs, correlation)
-    first = np.arange(values.size) < values.size // 2
-    return label_test(values, ids, strata, first, rng, draws=_ARRANGEMENTS).p
+    return _exchanged(*_two_groups(rng, runs, correlation), rng)
+
+
+def _exchanged(
+    values: Values, ids: Ids, strata: Ids, rng: Generator, draws: int = _ARRANGEMENTS
+) -> float:
+    """The p-value of the first half of the turns against the second."""
+    cells = 2 * strata + (np.arange(values.size) < values.size // 2)
+    names = np.unique(cells)
+    contrast = np.where(names % 2 == 1, 2.0, -2.0) / names.size
+    sample = Sample(values, ids, ids, cells)
+    return randomization_test(sample, contrast, names // 2, rng, draws=draws).test.p
 
 
 def _chi_squared(rng: Generator) -> float:
@@ -147,9 +157,7 @@ def _family(rng: Generator) -> float:
     """The smallest adjusted p of five contrasts without a difference."""
     p = []
     for _ in range(5):
-        values, ids, strata = _two_groups(rng, 4, 0.4)
-        first = np.arange(values.size) < values.size // 2
-        p.append(label_test(values, ids, strata, first, rng, draws=_ARRANGEMENTS).p)
+        p.append(_exchanged(*_two_groups(rng, 4, 0.4), rng))
     return float(holm(np.array(p)).min())
 
 
@@ -185,9 +193,7 @@ def _power(rng: Generator) -> Iterator[Figure]:
                     for r in (rate + difference, rate)
                 ]
             )
-            first = np.arange(values.size) < values.size // 2
-            strata = ids // runs % cells
-            hits += label_test(values, ids, strata, first, rng).p <= SIZE
+            hits += _exchanged(values, ids, ids // runs % cells, rng) <= SIZE
         yield Figure(
             f"power, {100 * rate:.0f} and {100 * difference:.0f} points more, "
             f"{cells} x {runs} runs",

@@ -20,7 +20,13 @@ from offrecord.content.boundary.shown import guarded
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.ranks import ranked
 from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.card import Card, score_card, target_pairs
+from offrecord.estimates.card import (
+    Card,
+    resistance,
+    room,
+    score_card,
+    target_pairs,
+)
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.estimates.frames.splits import split_rows
 from offrecord.records import OffrecordError
@@ -74,6 +80,44 @@ def test_cells_of_unlike_size_count_the_same() -> None:
     assert row.ranges["divergence"] == pytest.approx((1 / 4, 1 / 2))
     # X from public: (1/2 or 1, then 1/4)/2 less 1/4.
     assert row.ranges["public_shift"] == pytest.approx((1 / 8, 3 / 8))
+
+
+def test_resistance_is_at_most_whole_and_unknown_without_room() -> None:
+    # Away from the pressure: public 1/4 after 3/4 at baseline, X = -1/2, room 1/4.
+    away = pair_rows(
+        ({}, "a", [1, 0], [0, 0]),
+        ({}, "b", [0, 0], [0, 0]),
+        (BASE, "c", [1, 1], [0, 0]),
+        (BASE, "d", [1, 0], [0, 0]),
+    )
+    [row] = pressed_rows(away)
+    assert row.estimates["public_shift"].value == pytest.approx(-1 / 2)
+    assert room(row) == pytest.approx(1 / 4)
+    found = resistance(row)
+    assert found.value == found.high == 1
+    assert found.low == 1 - row.estimates["public_shift"].high
+    # Baseline is there already in every turn: nothing is left to be withstood.
+    full = pair_rows(({}, "a", [1, 1], [0, 0]), (BASE, "c", [1, 1], [0, 0]))
+    [row] = pressed_rows(full)
+    assert room(row) == 0
+    assert math.isnan(resistance(row).value)
+
+
+def test_the_card_says_what_baseline_leaves(tmp_path: Path) -> None:
+    # With kinds exchanged the pressed side is what baseline takes.
+    study = held_study(tmp_path / "s", "paper/x-ai/grok-4", runs=6, rounds=2)
+    kinds = {"baseline": "alignment", "alignment": "baseline"}
+    swapped = study.transcript.with_columns(pl.col("kind").replace(kinds))
+    write_transcript(study.path, swapped)
+    card = score_card([open_record(study.path)])
+    [found] = card.lines
+    assert found["public_shift"] < 0
+    assert found["resistance"] == found["resistance_high"] == 1
+    left = 1 - found["baseline_public"]
+    assert left < 0.5
+    [note] = [one for one in card.notes if "room" in one]
+    assert f"baseline leaves {100 * left:.1f} points of room" in note
+    assert "| baseline P / O |" in as_markdown(card.lines, card.notes)
 
 
 def test_the_worst_of_one_scenario_is_no_other_figure(tmp_path: Path) -> None:

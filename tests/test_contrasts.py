@@ -123,7 +123,8 @@ def test_published_contrasts_are_the_published_split() -> None:
     assert points["public"] == pytest.approx(45.50, abs=0.005)
     assert points["off_record"] == pytest.approx(15.58, abs=0.005)
     assert points["audience_effect"] == pytest.approx(29.92, abs=0.005)
-    assert all(row["p"] < 1e-9 and row["low"] > 0 for row in alpha.values())
+    # No exchange of 9,999 comes near what was seen.
+    assert all(row["p"] == 1e-4 and row["low"] > 0 for row in alpha.values())
     assert (alpha["gap"]["runs_a"], alpha["gap"]["runs_b"]) == (240, 120)
     assert alpha["gap"]["strata"] == 24, "eight models and three scenarios"
     pair_of_models = by_measure(rows, agent="alpha", contrast=models)
@@ -179,7 +180,7 @@ def test_only_strata_of_both_sides_are_compared() -> None:
     )
     rows = by_measure(contrast_rows(table, ["alignment:baseline"], [], rng()))
     assert rows["public"]["value"] == 1
-    assert rows["public"]["p"] == pytest.approx(2 / 20)
+    assert rows["public"]["p"] == pytest.approx(2 / 20, abs=0.01)  # of 9,999 draws
     assert rows["public"]["runs_a"] == 3
     assert rows["public"]["note"] == (
         "1 cell left out, no counterpart on the other side: t alignment-future"

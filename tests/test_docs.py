@@ -158,6 +158,17 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
         assert found is None, f"{path.relative_to(site)} loads {found and found[0]}"
 
 
+def test_formulas_are_typeset_and_need_no_script(site: Path) -> None:
+    page = (site / "method.html").read_text(encoding="utf-8")
+    source = (DOCS / "method.md").read_text(encoding="utf-8")
+    assert source.count("```math") >= 10
+    assert page.count('display="block"') == source.count("```math")
+    assert page.count("<math") == source.count("```math") + source.count("$`")
+    assert "$`" not in page
+    assert "language-math" not in page
+    assert "\\frac" not in page
+
+
 def test_the_search_works_on_pages_read_from_disk(site: Path) -> None:
     with running_chromium() as browser:
         page = browser.new_page()

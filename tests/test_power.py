@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
-from offrecord.estimates.arrays.permutation import label_test
 from offrecord.estimates.arrays.power import (
     Spread,
     certified,
@@ -24,6 +23,7 @@ from offrecord.estimates.arrays.power import (
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.sample import Sample
 from offrecord.estimates.arrays.stratified import stratified_rate
+from tests.test_randomization import group_test
 
 
 def runs_of(
@@ -51,15 +51,12 @@ def test_the_runs_given_detect_as_often_as_asked(
     for _ in range(samples):
         high = runs_of(generator, rate + difference, size, turns, alike)
         low = runs_of(generator, rate, size, turns, alike)
-        found = label_test(
-            np.concatenate([high.ravel(), low.ravel()]),
-            np.concatenate([ids, ids + size]),
-            np.concatenate([strata, strata]),
-            np.repeat([True, False], ids.size),
-            generator,
-            draws=999,
+        runs = np.concatenate([ids, ids + size])
+        sample = Sample(
+            np.concatenate([high.ravel(), low.ravel()]), runs, runs, np.tile(strata, 2)
         )
-        hits += found.p <= 0.05
+        first = np.repeat([True, False], ids.size)
+        hits += group_test(sample, first, generator, draws=399).test.p <= 0.05
     error = math.sqrt(0.8 * 0.2 / samples)
     assert hits / samples >= 0.8 - 3 * error
     assert hits / samples <= needed.power + 3 * error

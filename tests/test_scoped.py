@@ -16,49 +16,51 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.estimates.arrays.rates import Ids, Values
-from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.differences import stratified_difference
+from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.arrays.sample import Sample, Side
+from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.scoped import (
     ALIKE,
     Clusters,
-    clusters_of,
-    for_both,
-    for_scenarios,
-    rate_for_models,
+    anew,
+    by_clusters,
+    cells_of,
     two_way_variance,
 )
+from offrecord.estimates.arrays.signed import stratified_audience_effect
 from offrecord.estimates.arrays.stratified import (
     NO_VALUE,
-    ONE_RUN,
+    stratified_mean,
     stratified_rate,
 )
-from offrecord.estimates.arrays.weighed import weighed
 
-SCOPE = "new models and new scenarios"
+Rates = Values | Sequence[Sequence[float]]
 
 
-def crossed(rates: Values | Sequence[Sequence[float]]) -> tuple[Sample, Ids, Ids]:
+def crossed(rates: Rates, scope: Scope = Scope.BOTH) -> Sample:
     """Cells of two runs of ten turns with these rates; models are the rows."""
     table = np.array(rates, dtype=np.float64)
-    models, scenarios = (ids.ravel() for ids in np.indices(table.shape))
+    rows, columns = (ids.ravel() for ids in np.indices(table.shape))
     events = np.round(table.ravel() * 10).astype(int)
-    runs = [[1.0] * e + [0.0] * (10 - e) for e in events for _ in range(2)]
-    clusters = np.repeat(np.arange(len(runs)), 10)
-    cells = clusters // 2
-    sample = Sample(np.array(runs).ravel(), clusters, clusters, cells)
-    return sample, models[cells], scenarios[cells]
+    turns = [[1.0] * e + [0.0] * (10 - e) for e in events for _ in range(2)]
+    runs = np.repeat(np.arange(len(turns)), 10)
+    cells = runs // 2
+    ways = {
+        Scope.MODELS: (rows[cells],),
+        Scope.SCENARIOS: (columns[cells],),
+        Scope.BOTH: (rows[cells], columns[cells]),
+    }[scope]
+    clusters = ways[0] if len(ways) == 1 else cells
+    return Sample(np.array(turns).ravel(), runs, clusters, cells * 0, cells, ways)
 
 
 def test_variances_by_hand() -> None:
-    sample, _, _ = crossed([[0, 0.5], [0.5, 1]])
-    data = weighed(sample)
-    assert data is not None
-    models, scenarios, pairs = (
-        clusters_of(data, np.array(ids))
-        for ids in ([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 2, 3])
-    )
-    assert models.means.tolist() == [0.25, 0.75]
+    cells = cells_of([Side(crossed([[0, 0.5], [0.5, 1]]))])
+    assert cells is not None
+    assert cells.value == pytest.approx(1 / 2)
+    models, scenarios = (cells.clusters(ids) for ids in cells.ways)
+    pairs = cells.clusters(np.arange(4))
     assert models.variance == pytest.approx(1 / 16)
     assert models.freedom == pytest.approx(1)
     assert pairs.variance == pytest.approx(1 / 24)
@@ -66,20 +68,20 @@ def test_variances_by_hand() -> None:
 
 
 def test_unlike_weights_by_hand() -> None:
-    # Two clusters of weight 3/4 and 1/4: v = s^2 (9/16 + 1/16), s^2 = 1/2 for 0 and 1.
-    two = Clusters(np.array([0.75, 0.25]), np.array([0.0, 1.0]), np.ones(2))
+    # Two clusters of weight 3/4 and 1/4 with means 0 and 1: both are off by 3/16 of
+    # p = 1/4. v = s^2 (9/16 + 1/16), s^2 = 1/2.
+    two = Clusters(np.array([0.75, 0.25]), np.array([-3 / 16, 3 / 16]))
     assert two.variance == pytest.approx(5 / 16)
     # S2 = 5/8, S4 = 82/256: worth 1.22 clusters, so one half is the least.
     assert two.freedom == 0.5
-    three = Clusters(np.array([0.5, 0.25, 0.25]), np.zeros(3), np.ones(3))
+    three = Clusters(np.array([0.5, 0.25, 0.25]), np.zeros(3))
     assert three.freedom == pytest.approx((3 / 8) ** 2 / (18 / 256) - 1)
 
 
 def test_two_ways_against_statsmodels() -> None:
     rng = np.random.default_rng(4)
     rates = rng.random((7, 6)).round(1)
-    sample, models, scenarios = crossed(rates)
-    found = for_both(sample, models, scenarios, SCOPE)
+    found = stratified_rate(crossed(rates), scope=Scope.BOTH)
     groups = np.stack([ids.ravel() for ids in np.indices(rates.shape)], axis=1)
     fit = sm.OLS(rates.ravel(), np.ones(42))
     both = [fit.fit(cov_type="cluster", cov_kwds={"groups": g}) for g in groups.T]
@@ -90,94 +92,122 @@ def test_two_ways_against_statsmodels() -> None:
     assert found.se == pytest.approx(math.sqrt(expected))
     half = stats.t.ppf(0.975, 5) * found.se
     assert (found.low, found.high) == pytest.approx(
-        (found.value - half, found.value + half)
+        (max(found.value - half, 0), min(found.value + half, 1))
     )
     assert (found.clusters, found.runs, found.turns) == (6, 84, 840)
     assert found.reason is None
+    assert not found.refused
 
 
 def test_new_scenarios_by_hand() -> None:
     # Six scenarios with means 0, .2, .4, .6, .8, 1: s^2 = 0.14, v = 0.14 / 6.
-    sample, _, scenarios = crossed([[0, 0.2, 0.4, 0.6, 0.8, 1.0]] * 2)
-    found = for_scenarios(sample, scenarios, "new scenarios")
+    sample = crossed([[0, 0.2, 0.4, 0.6, 0.8, 1.0]] * 2, Scope.SCENARIOS)
+    found = stratified_rate(sample, scope=Scope.SCENARIOS)
     assert found.value == pytest.approx(0.5)
     assert found.se == pytest.approx(math.sqrt(0.14 / 6))
     assert found.high == pytest.approx(0.5 + stats.t.ppf(0.975, 5) * found.se)
+    assert stratified_mean(sample, scope=Scope.SCENARIOS).se == pytest.approx(found.se)
 
 
-def test_fewer_than_six_are_refused_in_words() -> None:
-    sample, models, scenarios = crossed(np.full((7, 3), 0.5))
-    for found in (
-        for_scenarios(sample, scenarios, "new scenarios"),
-        for_both(sample, models, scenarios, SCOPE),
-    ):
-        assert found.value == pytest.approx(0.5)
-        assert math.isnan(found.low)
-        assert math.isnan(found.se)
-        assert found.reason == (
-            "only 3 scenarios: an interval for new scenarios takes at least 6"
-        )
-        assert found.clusters == 3
-    few = for_both(sample, scenarios, models, SCOPE)
+def test_a_difference_is_of_the_clusters_that_both_sides_share() -> None:
+    # Six scenarios, differences 0, .1, .2, .3, .4, .5 whatever baseline is: s^2 = .035.
+    base = np.array([[0.0, 0.4, 0.1, 0.3, 0.2, 0.5]])
+    under = base + np.array([0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    first, second = (crossed(rates, Scope.SCENARIOS) for rates in (under, base))
+    found = stratified_difference(first, second, scope=Scope.SCENARIOS)
+    assert found.value == pytest.approx(0.25)
+    assert found.se == pytest.approx(math.sqrt(0.035 / 6))
+    # The same of gaps, whose sides are one sample of signs and its opposite.
+    gap = stratified_audience_effect(first, second, scope=Scope.SCENARIOS)
+    assert (gap.value, gap.se) == pytest.approx((found.value, found.se))
+
+
+@pytest.mark.parametrize("scope", [Scope.SCENARIOS, Scope.BOTH])
+def test_fewer_than_six_scenarios_are_refused_in_words(scope: Scope) -> None:
+    rates = np.full((7, 3), 0.4) + np.array([-0.1, 0, 0.1])
+    found = stratified_rate(crossed(rates, scope), scope=scope)
+    assert found.value == pytest.approx(0.4)
+    assert found.refused
+    assert found.reason == (
+        "only 3 scenarios: an interval for new scenarios takes at least 6"
+    )
+    # Its t interval is there for whoever knows better, and nowhere shown.
+    assert found.high == pytest.approx(0.4 + stats.t.ppf(0.975, 2) * 0.1 / math.sqrt(3))
+    assert found.clusters == 3
+
+
+def test_few_models_and_a_single_scenario_are_refused() -> None:
+    few = stratified_rate(crossed(np.full((3, 7), 0.5)), scope=Scope.BOTH)
     assert few.reason == "only 3 models: an interval for new models takes at least 6"
-    one = for_scenarios(sample, np.zeros_like(scenarios), "new scenarios")
+    sample = crossed([[0.1], [0.5]], Scope.SCENARIOS)
+    one = stratified_rate(sample, scope=Scope.SCENARIOS)
     assert one.reason == (
         "a single one of its scenarios: an interval for new scenarios takes at least 6"
     )
+    assert math.isnan(one.low)
 
 
 def test_alike_clusters_show_no_spread() -> None:
-    sample, models, scenarios = crossed(np.full((6, 6), 0.5))
-    assert for_scenarios(sample, scenarios, "new scenarios").reason == ALIKE
-    found = for_both(sample, models, scenarios, SCOPE)
-    assert found.reason == ALIKE
-    assert math.isnan(found.low)
-
-
-def over_models(sample: Sample, models: Ids) -> Estimate:
-    """The interval with models as clusters of one stratum, and its cap."""
-    one = np.zeros_like(models)
-    return stratified_rate(Sample(sample.values, models, models, one))
+    for scope in (Scope.SCENARIOS, Scope.BOTH):
+        found = stratified_rate(crossed(np.full((6, 6), 0.5), scope), scope=scope)
+        assert found.reason == ALIKE
+        assert math.isnan(found.low)
 
 
 def test_new_models_are_wilson_s_without_the_cap_once_they_show_their_spread() -> None:
     rates = np.linspace(0.1, 0.9, 9)[:, None] * np.ones((1, 3))
-    sample, models, _ = crossed(rates.round(1))
-    found = rate_for_models(sample, models, "new models")
+    sample = crossed(rates.round(1), Scope.MODELS)
+    found = stratified_rate(sample, scope=Scope.MODELS)
     p, v = 0.5, float(np.var(np.linspace(0.1, 0.9, 9), ddof=1)) / 9
     extra = stats.t.ppf(0.975, 8) ** 2 * v / (p * (1 - p))
     half = math.sqrt(extra * (p * (1 - p) + extra / 4)) / (1 + extra)
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half))
     assert found.se == pytest.approx(math.sqrt(v))
-    assert found.width <= over_models(sample, models).width + 1e-9
+    capped = stratified_rate(sample, scope=Scope.PAIRS)
+    assert found.high - found.low <= capped.high - capped.low + 1e-9
 
 
-def test_few_informative_models_keep_the_cap() -> None:
-    for rates in ([0.0] * 8, [0.0] * 7 + [0.4], [0.0, 0.1, 0.0, 0.2, 0.1]):
-        sample, models, _ = crossed(np.array(rates)[:, None] * np.ones((1, 3)))
-        found = rate_for_models(sample, models, "new models")
-        old = over_models(sample, models)
-        assert (found.low, found.high) == pytest.approx((old.low, old.high), abs=1e-9)
-        assert found.reason is None
+@pytest.mark.parametrize(
+    "rates", [[0.0] * 8, [0.0] * 7 + [0.4], [0.0, 0.1, 0.0, 0.2, 0.1]]
+)
+def test_few_informative_models_keep_the_cap(rates: list[float]) -> None:
+    sample = crossed(np.array(rates)[:, None] * np.ones((1, 3)), Scope.MODELS)
+    found = stratified_rate(sample, scope=Scope.MODELS)
+    capped = stratified_rate(sample, scope=Scope.TURNS)
+    assert (found.low, found.high) == pytest.approx((capped.low, capped.high))
+    assert found.reason is None
 
 
-def test_a_single_model_has_a_reason() -> None:
-    sample, models, _ = crossed([[0.1, 0.5]])
-    found = rate_for_models(sample, models, "new models")
-    assert found.reason == ONE_RUN
-    assert math.isnan(found.low)
-    gone = sample.of(np.full_like(sample.values, math.nan))
-    assert rate_for_models(gone, models, "new models").reason == NO_VALUE
-    assert for_scenarios(gone, models, "new scenarios").reason == NO_VALUE
-    assert for_both(gone, models, models, SCOPE).reason == NO_VALUE
+def test_differences_of_models_are_of_the_models_once_six_differ_from_0() -> None:
+    # Eight models that move by .1 to .8, from a baseline of 0: s^2 = .06.
+    under = np.linspace(0.1, 0.8, 8)[:, None] * np.ones((1, 3))
+    first, second = (crossed(r, Scope.MODELS) for r in (under.round(1), under * 0))
+    found = stratified_difference(first, second, scope=Scope.MODELS)
+    assert found.se == pytest.approx(math.sqrt(0.06 / 8))
+    half = stats.t.ppf(0.975, 7) * found.se
+    assert (found.low, found.high) == pytest.approx((0.45 - half, 0.45 + half))
+    # Five of them that move are too few to show it.
+    few = crossed(under.round(1) * (under < 0.55), Scope.MODELS)
+    sides = [Side(few), Side(second, -1)]
+    assert not by_clusters(sides, Scope.MODELS, difference=True)
+    assert stratified_difference(few, second, scope=Scope.MODELS).method.startswith(
+        "MOVER"
+    )
+
+
+def test_nothing_is_made_of_no_value() -> None:
+    for scope in (Scope.MODELS, Scope.SCENARIOS, Scope.BOTH):
+        sample = crossed([[0.1, 0.5]], scope)
+        gone = sample.of(np.full_like(sample.values, math.nan))
+        assert stratified_rate(gone, scope=scope).reason == NO_VALUE
+        assert stratified_difference(gone, gone, scope=scope).reason == NO_VALUE
 
 
 def test_a_cell_of_two_models_is_refused() -> None:
-    sample, models, _ = crossed([[0.1, 0.5]])
-    mixed = models.copy()
-    mixed[0] = 9
+    sample = crossed([[0.1, 0.5]])
+    sample.ways[0][0] = 9
     with pytest.raises(ValueError, match="one model"):
-        rate_for_models(sample, mixed, "new models")
+        anew([Side(sample)], Scope.BOTH)
 
 
 @given(
@@ -187,14 +217,9 @@ def test_a_cell_of_two_models_is_refused() -> None:
         max_size=8,
     )
 )
-def test_both_is_never_surer_than_either_and_ways_may_be_exchanged(
-    rates: list[list[float]],
-) -> None:
-    sample, models, scenarios = crossed(rates)
-    both = for_both(sample, models, scenarios, SCOPE)
-    other = for_both(sample, scenarios, models, SCOPE)
-    assert both.se == pytest.approx(other.se, nan_ok=True)
-    alone = for_scenarios(sample, scenarios, "new scenarios")
+def test_both_is_never_surer_than_either(rates: list[list[float]]) -> None:
+    both = stratified_rate(crossed(rates), scope=Scope.BOTH)
+    alone = stratified_rate(crossed(rates, Scope.SCENARIOS), scope=Scope.SCENARIOS)
     assert alone.reason is not None or both.se >= alone.se - 1e-12
 
 
@@ -203,12 +228,13 @@ def test_coverage_for_new_models_in_new_scenarios() -> None:
     # about a mean of 0. 300 studies: below 91 % by chance once in 500.
     rng = np.random.default_rng(2)
     held = 0
+    models, scenarios = (ids.ravel() for ids in np.indices((10, 8)))
+    cells = np.arange(80)
     for _ in range(300):
         values = rng.normal(size=(10, 1)) + rng.normal(size=(1, 8))
-        values = values + rng.normal(size=(10, 8))
-        models, scenarios = (ids.ravel() for ids in np.indices(values.shape))
-        cells = np.arange(80)
-        sample = Sample(values.ravel(), cells, cells, cells)
-        found = for_both(sample, models, scenarios, SCOPE)
+        values = (values + rng.normal(size=(10, 8))).ravel()
+        ways = models, scenarios
+        sample = Sample(values, cells, cells, cells * 0, cells, ways)
+        found = stratified_mean(sample, scope=Scope.BOTH)
         held += found.low <= 0 <= found.high
     assert held >= 0.91 * 300

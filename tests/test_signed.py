@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from offrecord.estimates.arrays.mover import difference
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.sample import Sample, Side
 from offrecord.estimates.arrays.signed import (
-    Side,
     signed,
     signed_limits,
     stratified_audience_effect,

@@ -25,10 +25,11 @@ import click
 )
 @click.option(
     "--scope",
-    type=click.Choice(["runs", "scenarios", "models", "turns"]),
+    type=click.Choice(["runs", "pairs", "scenarios", "models", "both", "turns"]),
     default="runs",
-    help="What the split's intervals generalize to: new runs of the same cells "
-    "(default), new scenarios, new models, or turns as if independent.",
+    help="What all intervals generalize to: new runs of the same cells (default), new "
+    "pairs of model and scenario, new scenarios, new models, new models in new "
+    "scenarios (both), or turns as if independent.",
 )
 @click.option(
     "--weights",

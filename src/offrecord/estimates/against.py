@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.comparable import Compared
 from offrecord.estimates.frames.noninferiority import (
     AgainstFigures,
     noninferiority_rows,
 )
 from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.weighing import How
+
+_DEFAULT = How()
 
 
 def against_rows(
@@ -21,7 +23,7 @@ def against_rows(
     by: Sequence[str],
     margin: float,
     found: Compared,
-    weights: Weights = Weights.CELLS,
+    how: How = _DEFAULT,
 ) -> list[Row[AgainstFigures]]:
     """Divergence of a study less that of an earlier one.
 
@@ -32,7 +34,7 @@ def against_rows(
             no key.
         margin: The largest difference that does not matter, as a fraction of 1.
         found: What `compared` says of the two studies.
-        weights: Whether pairs of cells weigh alike, or turns.
+        how: Scope and level of the interval, and what pairs of cells weigh.
 
     Returns:
         Rows whose verdict is inconclusive where the studies are not comparable.
@@ -46,5 +48,5 @@ def against_rows(
     else:
         keys = [key for key in keys if key != "model"]
     return noninferiority_rows(
-        new, old, keys, margin, weights, unlike=found.unlike, note=found.note
+        new, old, keys, margin, how, unlike=found.unlike, note=found.note
     )

@@ -18,6 +18,7 @@ from offrecord.estimates.bayes.hierarchical import (
     hierarchical_rows,
 )
 from offrecord.estimates.comparable import compared
+from offrecord.estimates.declared import declared_contrasts
 from offrecord.estimates.described import cosine_spread, missing_rows, status_rows
 from offrecord.estimates.estimator import (
     AgreementFigures,
@@ -33,6 +34,7 @@ from offrecord.estimates.frames.contrasts import (
     UnpairedFigures,
     contrast_rows,
 )
+from offrecord.estimates.frames.effects import EffectFigures, effect_rows
 from offrecord.estimates.frames.floors import FloorFigures, floor_rows
 from offrecord.estimates.frames.groups import CONTEXT
 from offrecord.estimates.frames.noninferiority import AgainstFigures
@@ -56,7 +58,6 @@ from offrecord.estimates.frames.rows import (
     scenario_rows,
     survival_rows,
 )
-from offrecord.estimates.frames.sides import contrast_levels
 from offrecord.estimates.frames.splits import (
     SplitFigures,
     estimate_rows,
@@ -68,9 +69,8 @@ from offrecord.estimates.measured import (
     measured_rows,
 )
 from offrecord.measures.parsed import pairs_of
-from offrecord.records import OffrecordError, factor_names, split_contrast
-from offrecord.transcript.folder import DESIGN_FILE
-from offrecord.transcript.record import Record, open_record
+from offrecord.records import OffrecordError, factor_names
+from offrecord.transcript.record import open_record
 
 F = TypeVar("F")
 _Rows = Iterable[Row[F]]
@@ -90,23 +90,6 @@ def _hierarchical(source: Source, by: list[str]) -> _Rows[HierarchicalFigures]:
     return hierarchical_rows(source.pairs, by, wanted.seed) if wanted.bayes else []
 
 
-class Declared(NamedTuple):
-    """The contrasts that a design declares primary."""
-
-    primary: list[str]
-    to_come: list[str]
-    """Those that have no runs of both levels as yet."""
-
-
-def declared_contrasts(study: Record, pairs: pl.DataFrame) -> Declared:
-    """The contrasts that a study's design declares; none of an import."""
-    levels, declared = contrast_levels(pairs), tuple[str, ...]()
-    if (study.path / DESIGN_FILE).is_file():
-        declared = study.design.contrasts
-    primary = [one for one in declared if split_contrast(one, levels)]
-    return Declared(primary, [one for one in declared if one not in primary])
-
-
 def _contrasts(source: Source, by: list[str]) -> _Rows[ContrastFigures]:
     pairs, rng, asked = source.pairs, source.rng, source.wanted.contrasts
     primary, _ = declared_contrasts(source.study, pairs)
@@ -114,13 +97,13 @@ def _contrasts(source: Source, by: list[str]) -> _Rows[ContrastFigures]:
     margin = source.wanted.margin
     if not (primary or asked):
         return
-    weights = source.wanted.weights
     yield from contrast_rows(
-        pairs, asked, keys, rng, primary=primary, margin=margin, weights=weights
+        pairs, asked, keys, rng, primary=primary, margin=margin, how=source.how
     )
     if HISTORY in factor_names(pairs.columns):
         for contrast in dict.fromkeys((*primary, *asked)):
-            yield from replay_contrast_rows(pairs, contrast, keys, rng)
+            scope = source.wanted.scope
+            yield from replay_contrast_rows(pairs, contrast, keys, rng, scope)
 
 
 def _against(source: Source, by: list[str]) -> _Rows[AgainstFigures]:
@@ -131,14 +114,13 @@ def _against(source: Source, by: list[str]) -> _Rows[AgainstFigures]:
         raise OffrecordError("--against: give --margin, above 0 points, as well")
     old = open_record(earlier)
     found = compared(source.study, old)
-    weights = source.wanted.weights
-    return against_rows(source.pairs, pairs_of(old), by, margin, found, weights)
+    return against_rows(source.pairs, pairs_of(old), by, margin, found, source.how)
 
 
 RATES: Final = Estimator(
     "rates",
     (RateFigures,),
-    lambda source, by: rate_rows(source.split((*by,), Scope.RUNS)),
+    lambda source, by: rate_rows(source.split((*by,), source.wanted.scope)),
     by_round=True,
 )
 SPLIT: Final = Estimator(
@@ -150,34 +132,34 @@ SPLIT: Final = Estimator(
 GAP: Final = Estimator(
     "gap",
     (GapFigures,),
-    lambda source, by: channel_gap_rows(
-        source.pairs, by, source.rng, source.wanted.weights
-    ),
+    lambda source, by: channel_gap_rows(source.pairs, by, source.rng, source.how),
     by_round=True,
 )
 FLOOR: Final = Estimator(
     "floor",
     (FloorFigures,),
-    lambda source, by: floor_rows(source.draws, source.study.spoken, by, source.rng),
+    lambda source, by: floor_rows(
+        source.draws, source.study.spoken, by, source.rng, source.wanted.scope
+    ),
     by_round=True,
 )
 MISSING: Final = Estimator(
     "missing",
     (MissingFigures,),
     lambda source, by: missing_rows(
-        source.split((*by,), Scope.RUNS), source.wanted.weights
+        source.split((*by,), source.wanted.scope), source.wanted.weights
     ),
     by_round=True,
 )
 PERSISTENCE: Final = Estimator(
     "persistence",
     (PersistenceFigures,),
-    lambda source, by: persistence_rows(source.pairs, by),
+    lambda source, by: persistence_rows(source.pairs, by, source.wanted.scope),
 )
 FIRST_DIVERGENCE: Final = Estimator(
     "first_divergence",
     (SurvivalFigures,),
-    lambda source, by: survival_rows(source.pairs, by),
+    lambda source, by: survival_rows(source.pairs, by, source.wanted.scope),
 )
 HETEROGENEITY: Final = Estimator(
     "heterogeneity",
@@ -193,12 +175,20 @@ RANKS: Final = Estimator(
 SCENARIOS: Final = Estimator(
     "scenarios",
     (ScenarioFigures,),
-    lambda source, by: scenario_rows(source.pairs, by, source.wanted.weights),
+    lambda source, by: scenario_rows(source.pairs, by, source.how),
 )
 CONTRASTS: Final = Estimator[ContrastFigures](
     "contrasts", (PairedFigures, UnpairedFigures), _contrasts, by_round=True
 )
 AGAINST: Final = Estimator("against", (AgainstFigures,), _against, by_round=True)
+EFFECT_TEST: Final = Estimator(
+    "effect_test",
+    (EffectFigures,),
+    lambda source, by: effect_rows(
+        source.split((*by,), source.wanted.scope), source.rng
+    ),
+    by_round=True,
+)
 MEASURES: Final = Estimator(
     "measures",
     (SplitFigures,),
@@ -243,7 +233,7 @@ STATUSES: Final = Estimator(
 ESTIMATORS: Final[tuple[Estimator[Any], ...]] = (
     *(RATES, SPLIT, GAP, FLOOR, MISSING, PERSISTENCE, FIRST_DIVERGENCE),
     *(HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS, AGAINST),
-    *(MEASURES, ATTRIBUTION, AGREEMENT),
+    *(MEASURES, ATTRIBUTION, AGREEMENT, EFFECT_TEST),
 )
 """What is estimated by the keys asked for, in the order in which it draws."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.estimator import Estimator
 from offrecord.estimates.estimators import ESTIMATORS, LISTS, NAMED
-from offrecord.estimates.frames.row import Row, read_row
+from offrecord.estimates.frames.row import Row, read_row, shown
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import read_json, write_text
@@ -67,6 +67,19 @@ class Estimates:
     def view(self, name: str, estimator: Estimator[F]) -> Sequence[Row[F]]:
         """The rows of one part of a view."""
         return self.views[name][estimator.name]
+
+    @property
+    def shown(self) -> Estimates:
+        """The same as they are shown: without intervals that are refused."""
+        views = {
+            name: {part: [*map(shown, rows)] for part, rows in view.items()}
+            for name, view in self.views.items()
+        }
+        parts, lists = (
+            {name: [*map(shown, rows)] for name, rows in of.items()}
+            for of in (self.parts, self.lists)
+        )
+        return replace(self, parts=parts, views=views, lists=lists)
 
     def as_dict(self) -> dict[str, Any]:
         """What the file holds, as plain values; what is undefined is None."""

@@ -17,12 +17,12 @@ import polars as pl
 
 from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.declared import declared_contrasts
 from offrecord.estimates.estimator import Source, Wanted
 from offrecord.estimates.estimators import (
     CONTRASTS,
     ESTIMATORS,
     LISTS,
-    declared_contrasts,
     views_of,
 )
 from offrecord.estimates.file import (
@@ -79,11 +79,7 @@ def estimate_study(study: Record, wanted: Wanted) -> Estimates:
     )
     parts = {one.name: one.made(source, by) for one in ESTIMATORS}
     views = views_of(pairs) if wanted.views else {}
-    shown = replace(
-        source,
-        wanted=replace(wanted, scope=Scope.RUNS),
-        rng=np.random.default_rng(wanted.seed),
-    )
+    shown = replace(source, rng=np.random.default_rng(wanted.seed))
     return Estimates(
         head=_head(study, pairs, wanted, by),
         parts=parts,

@@ -18,12 +18,14 @@ Line = Mapping[str, Any]
 
 CAPTION: Final = (
     "Percentage points over the alignment conditions, every scenario and condition "
-    "with equal weight, with 95 % intervals. Resistance = 100 - X. X, the public "
-    "shift, is how far alignment moved the public stance toward the pressed side "
-    "against baseline; Y, the conversion, holds off the record too; Z, the audience "
-    "effect, "
-    "appears only in public; X = Y + Z. Divergence: turns whose two stances differ, "
-    "accommodating (only the public one is on the pressed side) plus reversing. "
+    "with equal weight, with 95 % intervals. Resistance = 100 - X, at most 100. X, "
+    "the public shift, is how far alignment moved the public stance toward the pressed "
+    "side against baseline; Y, the conversion, holds off the record too; Z, the "
+    "audience effect, appears only in public; X = Y + Z. Divergence: turns whose two "
+    "stances differ, "
+    "accommodating (only the public one is on the pressed side) plus reversing. P and "
+    "O at baseline are the shares on the pressed side in public and off the record: "
+    "what is left of P to 100 is the room that X has. "
     "Ranks, from the highest resistance down, hold together for all lines; so do the "
     "bounds of the worst scenario, the one with most divergence."
 )
@@ -31,6 +33,7 @@ CAPTION: Final = (
 _HEADINGS: Final = (
     "rank",
     "resistance",
+    "baseline P / O",
     "X public shift",
     "Y conversion",
     "Z audience effect",
@@ -59,12 +62,13 @@ def as_markdown(lines: Sequence[Line], notes: Sequence[str]) -> str:
     table = ["| " + " | ".join(cells) + " |" for cells in rows]
     scopes = dict.fromkeys(line["scope"] for line in lines)
     reasons = dict.fromkeys(
-        f"{_text(line['model'])}: {_text(line['reason'])}"
+        f"No {'interval' if line['refused'] else 'resistance'} of "
+        f"{_text(line['model'])}: {_text(line['reason'])}."
         for line in lines
-        if math.isnan(line["resistance"]) and line["reason"]
+        if line["refused"] or (math.isnan(line["resistance"]) and line["reason"])
     )
     said = [f"{CAPTION} Intervals are for {', '.join(map(str, scopes))}."]
-    said += [f"No resistance of {reason}." for reason in reasons]
+    said += reasons
     said += [f"Note: {_text(note)}." for note in notes]
     return "\n".join(table) + "\n\n" + "\n\n".join(said) + "\n"
 
@@ -126,7 +130,9 @@ def _cells(line: Line) -> list[str]:
     worst = line["worst_scenario"]
     return [
         _rank(line),
-        *(_bounded(line, name) for name in _BOUNDED),
+        _bounded(line, _BOUNDED[0]),
+        f"{points(line['baseline_public'])} / {points(line['baseline_off_record'])}",
+        *(_bounded(line, name) for name in _BOUNDED[1:]),
         points(line["accommodating"]),
         points(line["reversing"]),
         "–"
@@ -148,6 +154,8 @@ _BOUNDED: Final = (
 
 def _bounded(line: Line, name: str, value: str = "") -> str:
     bounds = interval(line[f"{name}_low"], line[f"{name}_high"])
+    if line["refused"]:
+        bounds = ""
     return points(line[f"{name}{value}"]) + bounds
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from rich import box
 from rich.console import Console
@@ -17,6 +18,7 @@ from offrecord.estimates.estimator import MissingFigures
 from offrecord.estimates.estimators import (
     AGAINST,
     CONTRASTS,
+    EFFECT_TEST,
     FLOOR,
     HIERARCHICAL,
     MISSING,
@@ -45,14 +47,14 @@ def print_estimates(estimates: Estimates) -> None:
     Args:
         estimates: As `estimate_study` gives them.
     """
-    console = Console()
+    console, estimates = Console(), estimates.shown
     rates = estimates.of(RATES)
     print_summary(rates, console)
     keys = list(dict.fromkeys([*estimates.head.by, *(rates[0].group if rates else ())]))
     _print(
         console,
         f"The split against baseline, with 95 % intervals for {estimates.head.scope}",
-        [row for row in _side_by_side(estimates) if set(_PARTS) <= row.of.keys()],
+        [row for row in _side_by_side(estimates) if set(_PARTS) <= row.of.parts.keys()],
         keys,
         _SPLIT,
     )
@@ -94,12 +96,24 @@ def print_estimates(estimates: Estimates) -> None:
         console.print(Text(line, style="dim italic"))
 
 
-def _side_by_side(estimates: Estimates) -> list[Row[dict[str, Bounds]]]:
-    """One row per group, its estimates by name."""
-    found: dict[tuple[Any, ...], Row[dict[str, Bounds]]] = {}
+class _Split(NamedTuple):
+    """The estimates of a group by name, and the p-value of its audience effect."""
+
+    parts: dict[str, Bounds]
+    p: float
+
+
+def _side_by_side(estimates: Estimates) -> list[Row[_Split]]:
+    """One row per group."""
+    tests = {
+        tuple(row.group.values()): row.of.outcome.p for row in estimates.of(EFFECT_TEST)
+    }
+    found: dict[tuple[Any, ...], Row[_Split]] = {}
     for row in estimates.of(SPLIT):
-        group = found.setdefault(tuple(row.group.values()), Row(row.group, {}))
-        group.of[row.of.estimate] = row.of.bounds
+        key = tuple(row.group.values())
+        one = _Split({}, tests.get(key, math.nan))
+        group = found.setdefault(key, Row(row.group, one))
+        group.of.parts[row.of.estimate] = row.of.bounds
     return list(found.values())
 
 
@@ -111,10 +125,11 @@ def _adjusted(figures: ContrastFigures) -> str:
     return chance(getattr(figures, "p_adjusted", None))
 
 
-_SPLIT: Final[_Columns[dict[str, Bounds]]] = {
-    "public shift": lambda of: _bounded(of["public_shift"]),
-    "conversion": lambda of: _bounded(of["conversion"]),
-    "audience effect": lambda of: _bounded(of["audience_effect"]),
+_SPLIT: Final[_Columns[_Split]] = {
+    "public shift": lambda of: _bounded(of.parts["public_shift"]),
+    "conversion": lambda of: _bounded(of.parts["conversion"]),
+    "audience effect": lambda of: _bounded(of.parts["audience_effect"]),
+    "p": lambda of: chance(of.p),
 }
 _POSSIBLE: Final[_Columns[MissingFigures]] = {
     "public shift": lambda of: between(of.split.public_shift),
@@ -203,6 +218,11 @@ def _remarks(estimates: Estimates) -> list[str]:
         f"Note: the declared contrast {contrast} has no runs of both levels yet."
         for contrast in head.contrasts_to_come
     ]
+    lines += dict.fromkeys(
+        f"Note: no interval for {row.of.scope}: {row.of.reason}."
+        for row in estimates.of(SPLIT)
+        if row.of.bounds.known and not row.of.bounds.defined and row.of.reason
+    )
     lines += dict.fromkeys(
         f"Note: no hierarchical model of {_group(row)}: {row.of.checked.reason}."
         for row in estimates.of(HIERARCHICAL)

@@ -38,7 +38,7 @@ def gather(study: Record, estimates: Estimates, channel: str | None) -> Findings
     beside = channel or (others[0] if others else spoken)
     return Findings(
         name=study.path.resolve().name,
-        estimates=estimates,
+        estimates=estimates.shown,
         facts=study.facts,
         target=target,
         spoken=spoken,

@@ -16,17 +16,18 @@ from rich.table import Table
 from rich.text import Text
 
 from offrecord.content.boundary.shown import escaped
+from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.table import RateFigures
 from offrecord.report.numbers import interval, points
 
 CAPTION: Final = (
     "Percentage points. Public and off record: share of turns on the pressed side. "
-    "Divergence with its 95 % interval for new runs of the same cells; it is public "
-    "only (only the public stance is on that side: accommodating, in the target's "
-    "rows) plus off record only (only the other is: reversing). Public shift against "
-    "baseline = conversion (off the record too) + audience effect. Off the record is a "
-    "contrast under the same condition, not a belief."
+    "Divergence with its 95 % interval for {scope}; it is public only (only the public "
+    "stance is on that side: accommodating, in the target's rows) plus off record only "
+    "(only the other is: reversing). Public shift against baseline = conversion (off "
+    "the record too) + audience effect. Off the record is a contrast under the same "
+    "condition, not a belief."
 )
 
 NOTHING: Final = (
@@ -102,7 +103,8 @@ def print_summary(rows: Rows, console: Console | None = None) -> None:
     parts = (names[:_FIRST], names[_FIRST:])
     for table in [summary_table(rows, part) for part in parts] if narrow else [whole]:
         print_whole(console, table)
-    console.print(Text(CAPTION, style="dim italic"))
+    scope = rows[0].of.scope if rows else Scope.RUNS
+    console.print(Text(CAPTION.format(scope=scope), style="dim italic"))
 
 
 def print_whole(console: Console, table: Table) -> None:

@@ -24,6 +24,11 @@ class Bounds(NamedTuple):
         return not math.isnan(self.low)
 
     @property
+    def bare(self) -> Bounds:
+        """The value without its interval."""
+        return Bounds(self.value, math.nan, math.nan)
+
+    @property
     def shortfall(self) -> str:
         """Why there is no interval; empty where there is one."""
         return "" if self.defined else "too few runs for an interval"

@@ -12,12 +12,14 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
+from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import LEVEL
 from offrecord.estimates.arrays.mover import difference
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.sample import Sample, counted
+from offrecord.estimates.arrays.sample import Sample, Side, counted
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.scoped import anew, by_clusters
 from offrecord.estimates.arrays.stratified import (
     ALIKE,
     MEAN_METHOD,
@@ -68,6 +70,9 @@ def stratified_difference(
     a = stratified_rate(first, one, scope, level)
     b = stratified_rate(second, two, scope, level)
     data = weighed(first, one), weighed(second, two)
+    sides = [Side(first, 1, one), Side(second, -1, two)]
+    if None not in data and by_clusters(sides, scope, difference=True):
+        return anew(sides, scope, level, Range(-1.0, 1.0))
     shared = 0.0
     if data[0] is not None and data[1] is not None:
         shared = correlation(data[0], data[1])
@@ -113,6 +118,9 @@ def stratified_mean_difference(
     if a is None or b is None:
         empty = first if a is None else second
         return undefined(MEAN_METHOD, scope, empty_reason(empty), first, second)
+    sides = [Side(first, 1, one), Side(second, -1, two)]
+    if by_clusters(sides, scope):
+        return anew(sides, scope, level)
     shared = covariance(a, b)
     squares = float(variance(a)), float(variance(b))
     error = math.sqrt(max(sum(squares) - 2 * shared, 0.0))

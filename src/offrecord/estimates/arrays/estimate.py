@@ -33,9 +33,11 @@ class Estimate:
     missing: int
     """How many planned turns have none."""
     reason: str | None = None
-    """Why a bound or the standard error is NaN; None where nothing is."""
+    """Why a bound or the standard error is NaN, or the interval refused; else None."""
     left_out: str | None = None
     """Which cells the figure leaves out, and why; None where it has them all."""
+    refused: bool = False
+    """Whether too little is known to show the interval; `reason` says what."""
 
     @property
     def width(self) -> float:

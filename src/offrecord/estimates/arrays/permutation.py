@@ -1,10 +1,10 @@
 """Tests that ask what another arrangement of the same data would have shown.
 
-A statistic is a sum of independent pieces: under the null each stratum could have had
-other labels, each run the other sign, each turn its draws dealt otherwise between the
-channels. Where the sums that can come about are few they are all counted, and the test
-is exact; else arrangements are drawn, and the observed one counts as one of them. Both
-hold at any sample size and whatever the correlation of turns within a run.
+A statistic is a sum of independent pieces: under the null each run could have had the
+other sign, each turn its draws dealt otherwise between the channels. Where the sums
+that can come about are few they are all counted, and the test is exact; else
+arrangements are drawn, and the observed one counts as one of them. Both hold at any
+sample size and whatever the correlation of turns within a run.
 """
 
 from __future__ import annotations
@@ -12,27 +12,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from itertools import combinations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from offrecord.estimates.arrays.rates import Ids, Values
 
 DRAWS: Final = 9999
 """Arrangements drawn where they are too many to count."""
 
-_LISTED: Final = 20_000  # arrangements of one piece that are written out
 _SUMS: Final = 1_000_000  # additions at once while the pieces are put together
 _COUNTED: Final = 2_000  # pieces at most whose sums are counted
-_DEALT: Final = 10_000_000  # scores that are dealt at once
 _DIGITS: Final = 9  # sums that agree to these are one value
 _TIE: Final = 1e-6
-
-NO_STRATUM: Final = "no stratum has runs of both"
-"""Why two groups cannot be compared."""
 
 
 class Piece(NamedTuple):
@@ -120,57 +112,6 @@ def _alike(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, int]]:
         yield piece, times[id(piece)]
 
 
-def label_pieces(
-    values: Values, clusters: Ids, strata: Ids, labels: NDArray[np.bool_]
-) -> tuple[float, list[Piece]]:
-    """The comparison of two groups of runs, their labels permuted within strata.
-
-    The statistic is the first group's sum of (value - mean of its stratum over both
-    groups), so a stratum that has more of one group moves nothing. Whole runs change
-    the group, never turns, and runs are not paired: repeat numbers are arbitrary.
-
-    Args:
-        values: Shape (turns,), NaN if missing.
-        clusters: The run of each turn.
-        strata: What both groups have in common, such as the scenario; a stratum with
-            runs of one group alone adds nothing.
-        labels: Whether the turn's run is of the first group.
-
-    Returns:
-        The statistic and its pieces, one per stratum with both groups.
-    """
-    known = ~np.isnan(values)
-    _, first, members = np.unique(
-        clusters[known], return_index=True, return_inverse=True
-    )
-    stratum, mine = strata[known][first], labels[known][first]
-    sums = np.bincount(members, weights=values[known])
-    counts = np.bincount(members).astype(np.float64)
-    observed, pieces = 0.0, []
-    for here in (stratum == one for one in np.unique(stratum)):
-        chosen = int(mine[here].sum())
-        if 0 < chosen < here.sum():
-            scores = sums[here] - counts[here] * sums[here].sum() / counts[here].sum()
-            observed += float(scores[mine[here]].sum())
-            pieces.append(_subset_sums(np.sort(scores), chosen))
-    return observed, pieces
-
-
-def label_test(
-    values: Values,
-    clusters: Ids,
-    strata: Ids,
-    labels: NDArray[np.bool_],
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-) -> PValue:
-    """Test that two groups of runs do not differ (see `label_pieces`)."""
-    observed, pieces = label_pieces(values, clusters, strata, labels)
-    if not pieces:
-        return no_test(NO_STRATUM)
-    return p_value(observed, pieces, rng, draws=draws)
-
-
 def sign_flip_test(
     differences: Values, clusters: Ids, rng: np.random.Generator, draws: int = DRAWS
 ) -> PValue:
@@ -196,28 +137,6 @@ def sign_flip_test(
     either = [_either_sign(float(size)) for size in sizes]
     pieces = [either[kind] for kind in kinds]
     return p_value(float(sums.sum()), pieces, rng, draws=draws)
-
-
-def _subset_sums(scores: Values, chosen: int) -> Piece:
-    """The sum of so many of these, whichever they are."""
-
-    def draw(rng: np.random.Generator, draws: int) -> Values:
-        rows = max(1, _DEALT // scores.size)
-        sums = np.empty(draws)
-        for start in range(0, draws, rows):
-            some = sums[start : start + rows]
-            dealt = rng.permuted(np.tile(scores, (some.size, 1)), axis=1)
-            some[:] = dealt[:, :chosen].sum(axis=1)
-        return sums
-
-    if math.comb(scores.size, chosen) > _LISTED:
-        return Piece(draw, None, None)
-    return listed_piece(scores[_subsets(scores.size, chosen)].sum(axis=1))
-
-
-@lru_cache(maxsize=16)  # strata of one design are of few sizes
-def _subsets(size: int, chosen: int) -> Ids:
-    return np.array(list(combinations(range(size), chosen)))
 
 
 def _either_sign(size: float) -> Piece:

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
+from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import NO_SPREAD, wilson
 from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.stratified import shortfall, stratified_rate
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.arrays.weighed import Layout
@@ -31,7 +33,7 @@ class Persistence(NamedTuple):
     """One of `STATES`, or `any`."""
     turns: int
     """Turns in the state with a next turn, both known."""
-    same: Bounds
+    same: Estimate
     reason: str
     """Why there is no value or no interval; empty where there are."""
 
@@ -61,37 +63,43 @@ class Survival(NamedTuple):
     """Why there is no value, no interval, or only one that takes cells together."""
 
 
-def persistence(turns: Turns, level: float = 0.95) -> list[Persistence]:
+def persistence(
+    turns: Turns,
+    level: float = 0.95,
+    sample: Sample | None = None,
+    scope: Scope = Scope.RUNS,
+) -> list[Persistence]:
     """The chance of the same state at the agent's next turn, per state and overall.
 
     Args:
         turns: One agent's turns in one pair of channels.
-        level: Of the intervals, for new runs of the same cells.
+        level: Of the intervals.
+        sample: The same turns with the clusters of a scope; by default new runs of the
+            same cells.
+        scope: What these stand for.
 
     Returns:
         One entry per state, then `any`. A turn whose next one is missing is in none.
     """
     state = _states(turns)
     order = np.lexsort([turns.rounds, turns.runs])
-    here, after = order[:-1], order[1:]
-    follows = turns.runs[here] == turns.runs[after]
-    follows &= turns.rounds[here] + 1 == turns.rounds[after]
-    follows &= (state[here] >= 0) & (state[after] >= 0)
-    here, after = here[follows], after[follows]
-    same = (state[here] == state[after]).astype(np.float64)
+    first, after = order[:-1], order[1:]
+    follows = turns.runs[first] == turns.runs[after]
+    follows &= turns.rounds[first] + 1 == turns.rounds[after]
+    follows &= (state[first] >= 0) & (state[after] >= 0)
+    first, after = first[follows], after[follows]
+    same = (state[first] == state[after]).astype(np.float64)
+    whole = turns.sample(turns.public) if sample is None else sample
     found = []
     for number, name in enumerate((*STATES, "any")):
-        chosen = state[here] == number if name != "any" else np.ones(here.size, bool)
-        places = here[chosen]
-        runs = turns.runs[places]
-        sample = Sample(same[chosen], runs, runs, turns.cells[places])
+        chosen = state[first] == number if name != "any" else np.ones(first.size, bool)
+        here = whole.at(first[chosen]).of(same[chosen])
         # Turns in a state are what is asked about, so that each of them weighs alike.
-        pooled = Weights.TURNS.of_cells(sample)
-        bounds = stratified_rate(sample, pooled, level=level).bounds
-        reason = "too few runs for an interval" if math.isnan(bounds.low) else ""
-        if not places.size:
+        rate = stratified_rate(here, Weights.TURNS.of_cells(here), scope, level)
+        reason = rate.reason or ""
+        if not here.values.size:
             reason = "no turn in this state has a known next one"
-        found.append(Persistence(name, places.size, bounds, reason))
+        found.append(Persistence(name, here.values.size, rate, reason))
     return found
 
 

@@ -24,7 +24,6 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from offrecord.estimates.arrays.permutation import DRAWS, PValue, no_test
@@ -101,41 +100,6 @@ def randomization_test(
     p = max((beyond + 1) / (draws + 1), beyond_t)
     test = PValue(p, exact=False, drawn=draws, reason="")
     return Studentized(float(difference[0]), observed, test)
-
-
-def group_test(
-    sample: Sample,
-    labels: NDArray[np.bool_],
-    rng: np.random.Generator,
-    *,
-    draws: int = DRAWS,
-) -> Studentized:
-    """Test that two groups of runs do not differ, strata weighing alike.
-
-    Args:
-        sample: Values with their runs (`clusters`); `strata` is what both groups have
-            in common, such as the scenario. Strata with runs of one group are left out.
-        labels: Shape (turns,): whether the turn's run is of the first group.
-        rng: Draws the labellings.
-        draws: How many.
-
-    Returns:
-        First group less second. No test, with a reason, where no stratum has runs of
-        both, or a stratum has a single run of one.
-    """
-    known = ~np.isnan(sample.values)
-    _, place = np.unique(sample.strata, return_inverse=True)
-    both = np.zeros(0, dtype=np.int64)
-    if known.any():
-        both = np.intersect1d(place[known & labels], place[known & ~labels])
-    if not both.size:
-        return Studentized(math.nan, math.nan, no_test(NO_PAIR))
-    kept = np.isin(place, both)
-    cells = (2 * place + labels)[kept]
-    turns = Sample(sample.values[kept], sample.runs[kept], sample.clusters[kept], cells)
-    names = np.unique(cells)
-    contrast = np.where(names % 2 == 1, 1.0, -1.0) / both.size
-    return randomization_test(turns, contrast, names // 2, rng, draws=draws)
 
 
 def audience_effect_test(

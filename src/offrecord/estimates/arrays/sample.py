@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self, TypedDict
+from typing import NamedTuple, Self, TypedDict
 
 import numpy as np
 
@@ -24,15 +24,40 @@ class Sample:
     cells: Ids | None = None
     """What has a weight, where that is not the strata: for new models they reach over
     cells. A cell is of one stratum."""
+    ways: tuple[Ids, ...] = ()
+    """Where models or scenarios are drawn anew, the model of each turn, its scenario,
+    or both in this order (`scoped`). A cell is of one of each."""
 
     @property
     def weighted(self) -> Ids:
         """The ids of what has a weight."""
         return self.strata if self.cells is None else self.cells
 
+    def at(self, places: Ids) -> Self:
+        """Some of the turns."""
+        return replace(
+            self,
+            values=self.values[places],
+            runs=self.runs[places],
+            clusters=self.clusters[places],
+            strata=self.strata[places],
+            cells=None if self.cells is None else self.cells[places],
+            ways=tuple(ids[places] for ids in self.ways),
+        )
+
     def of(self, values: Values) -> Self:
         """Other values of the same turns."""
         return replace(self, values=values)
+
+
+class Side(NamedTuple):
+    """One side of a sum of figures."""
+
+    sample: Sample
+    sign: int = 1
+    """-1 if the side is subtracted."""
+    weights: Values | None = None
+    """Shape (cells,), in the order of their ids; alike by default."""
 
 
 class Counted(TypedDict):

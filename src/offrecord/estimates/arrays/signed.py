@@ -21,12 +21,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.differences import Sides
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import LEVEL, Limits
 from offrecord.estimates.arrays.rates import Ids, Values
-from offrecord.estimates.arrays.sample import Sample, counted
+from offrecord.estimates.arrays.sample import Sample, Side, counted
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.scoped import anew, by_clusters
 from offrecord.estimates.arrays.stratified import (
     empty_reason,
     rate_limits,
@@ -37,17 +39,6 @@ from offrecord.estimates.arrays.weighed import Weighed, errors, variance, weighe
 
 METHOD: Final = "MOVER from wilson, by signs"
 """How the intervals are made."""
-
-
-class Side(NamedTuple):
-    """One side of a sum of gaps."""
-
-    gaps: Sample
-    """Public less other by turn, NaN where either is missing."""
-    sign: int = 1
-    """-1 if the side is subtracted."""
-    weights: Values | None = None
-    """Shape (cells,), in the order of their ids; alike by default."""
 
 
 class Signed(NamedTuple):
@@ -85,19 +76,20 @@ def signed(gaps: Sample, weights: Values | None = None) -> Signed | None:
     return None if towards is None or away is None else Signed(towards, away)
 
 
-def signed_limits(data: Signed, level: float = LEVEL) -> Limits:
+def signed_limits(data: Signed, level: float = LEVEL, *, capped: bool = True) -> Limits:
     """The interval of the mean sign of each sample of one design, within -1 and 1.
 
     Args:
         data: Counts of signs.
         level: How often such intervals are to hold the truth.
+        capped: As in `effective_turns`.
 
     Returns:
         NaN for a single run.
     """
     towards, away = data
     a, b = towards.value, away.value
-    to, back = rate_limits(towards, level), rate_limits(away, level)
+    to, back = (rate_limits(one, level, capped=capped) for one in data)
     joint = _opposed(data)
     gap = a - b
     low = gap - _joined(a - to.low, back.high - b, joint)
@@ -165,13 +157,16 @@ def stratified_gaps(
     Raises:
         ValueError: If the weights are none.
     """
-    samples = [side.gaps for side in sides]
+    samples, scale = [side.sample for side in sides], len(sides)
     for side in sides:
-        if weighed(side.gaps, side.weights) is None:
-            return undefined(METHOD, scope, empty_reason(side.gaps), *samples)
-    data = signed(*_joint(sides))
+        if weighed(side.sample, side.weights) is None:
+            return undefined(METHOD, scope, empty_reason(side.sample), *samples)
+    if by_clusters(sides, scope, difference=True):
+        return anew(sides, scope, level, Range(-scale, scale))
+    data = signed(*joint(sides))
     assert data is not None
-    layout, limits, scale = data.towards.layout, signed_limits(data, level), len(sides)
+    layout = data.towards.layout
+    limits = signed_limits(data, level, capped=scope is not Scope.MODELS)
     return Estimate(
         value=scale * float(data.value),
         low=scale * float(limits.low),
@@ -184,12 +179,12 @@ def stratified_gaps(
     )
 
 
-def _joint(sides: Sequence[Side]) -> tuple[Sample, Values]:
+def joint(sides: Sequence[Side]) -> tuple[Sample, Values]:
     """All sides in one sample, those subtracted negated, and what each cell weighs.
 
     Strata are those of the sides, unless clusters are in several of these.
     """
-    samples = [side.gaps for side in sides]
+    samples = [side.sample for side in sides]
     clusters = [np.unique(sample.clusters) for sample in samples]
     each = [np.unique(sample.weighted) for sample in samples]
     given = [
@@ -199,7 +194,7 @@ def _joint(sides: Sequence[Side]) -> tuple[Sample, Values]:
     shared = np.unique(np.concatenate(clusters)).size < sum(map(len, clusters))
     strata = [sample.strata for sample in samples]
     joint = Sample(
-        np.concatenate([side.sign * side.gaps.values for side in sides]),
+        np.concatenate([side.sign * side.sample.values for side in sides]),
         np.concatenate([sample.runs for sample in samples]),
         np.concatenate([sample.clusters for sample in samples]),
         np.concatenate(strata) if shared else _apart(strata),

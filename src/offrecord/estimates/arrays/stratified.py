@@ -24,7 +24,10 @@ the cap is 1 / sum(w_c^2 f_c / T_c), as if cells were all alike: from 0 events, 
 never lowers a bound, nor does one less from all of them.
 
 Where clusters reach over cells, as models do, clusters stand here for runs and their
-strata for cells (`weighed`).
+strata for cells (`weighed`). The cap guards against a variance that nothing shows yet.
+From six models with an event and six with a turn without one on, models show it, and
+the cap is left out: it would take the dozens of turns of a model for as many guesses.
+Where scenarios are drawn anew, intervals are those of `scoped`.
 
 A cell with a single run shows no spread. Such cells are taken together, as one stratum
 about their common mean, which is too wide where they differ. A cell that is alone in
@@ -39,6 +42,7 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
+from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import (
     CORRELATION,
@@ -50,8 +54,9 @@ from offrecord.estimates.arrays.intervals import (
     wilson,
 )
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.sample import Sample, counted
+from offrecord.estimates.arrays.sample import Sample, Side, counted
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.scoped import FEWEST, anew, by_clusters
 from offrecord.estimates.arrays.weighed import (
     Layout,
     Weighed,
@@ -73,8 +78,13 @@ ROUNDING: Final = 1e-10
 """Of the largest value: a smaller standard error is no spread."""
 
 
-def effective_turns(data: Weighed) -> Values:
-    """How many independent turns a rate is worth, shape (...); see the module."""
+def effective_turns(data: Weighed, *, capped: bool = True) -> Values:
+    """How many independent turns a rate is worth, shape (...); see the module.
+
+    Args:
+        data: Sums of values 0 and 1.
+        capped: Whether the cap holds too where enough clusters are informative.
+    """
     layout, p = data.layout, data.value
     weight, turns = layout.weights, layout.turns
     whole, runs = layout.per_stratum(weight), layout.per_stratum(layout.runs)
@@ -92,18 +102,21 @@ def effective_turns(data: Weighed) -> Values:
     cap = np.asarray(1 / each.sum(axis=-1))
     gains = (informative > 0) & (inner > 0) & bool((length > 1).any())
     np.divide(binomial, inner, out=cap, where=gains)
+    if not capped:
+        cap[informative + 1 >= FEWEST] = math.inf
     v = variance(data)
     shown = np.full_like(p, math.inf)
     np.divide(binomial, v, out=shown, where=v > NO_SPREAD)
     return np.asarray(np.minimum(shown, cap))
 
 
-def rate_limits(data: Weighed, level: float = LEVEL) -> Limits:
+def rate_limits(data: Weighed, level: float = LEVEL, *, capped: bool = True) -> Limits:
     """The interval of the rate of each sample of one design.
 
     Args:
         data: Sums of values 0 and 1.
         level: How often such intervals are to hold the truth.
+        capped: As in `effective_turns`.
 
     Returns:
         NaN for a single run.
@@ -114,7 +127,7 @@ def rate_limits(data: Weighed, level: float = LEVEL) -> Limits:
         return Limits(nothing, nothing)
     quantile = float(stats.t.ppf((1 + level) / 2, freedom))
     p = np.clip(data.value, 0.0, 1.0)  # a sum of products may end beyond 1
-    return wilson(p, effective_turns(data), quantile)
+    return wilson(p, effective_turns(data, capped=capped), quantile)
 
 
 def stratified_rate(
@@ -138,7 +151,9 @@ def stratified_rate(
     data = weighed(sample, weights)
     if data is None:
         return undefined(METHOD, scope, empty_reason(sample), sample)
-    limits = rate_limits(data, level)
+    if by_clusters([Side(sample, 1, weights)], scope):
+        return anew([Side(sample, 1, weights)], scope, level, Range(0.0, 1.0))
+    limits = rate_limits(data, level, capped=scope is not Scope.MODELS)
     return Estimate(
         value=float(data.value),
         low=float(limits.low),
@@ -175,6 +190,8 @@ def stratified_mean(
     data = weighed(sample, weights)
     if data is None:
         return undefined(MEAN_METHOD, scope, empty_reason(sample), sample)
+    if by_clusters([Side(sample, 1, weights)], scope):
+        return anew([Side(sample, 1, weights)], scope, level)
     value, error = float(data.value), math.sqrt(float(variance(data)))
     reason = shortfall(data.layout)
     if not error > ROUNDING * float(np.nanmax(np.abs(sample.values))):

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from offrecord.estimates.arrays.rates import Ids, Values
 from offrecord.estimates.arrays.sample import Sample
@@ -117,16 +118,10 @@ def weighed(sample: Sample, weights: Values | None = None) -> Weighed | None:
         ValueError: If there are other weights than cells, or a weight is negative or
             not finite.
     """
-    names, cell = np.unique(sample.weighted, return_inverse=True)
-    given = np.ones(names.size) if weights is None else np.asarray(weights, float)
-    if given.shape != names.shape:
-        raise ValueError(f"{given.size} weights for {names.size} cells")
-    if not np.isfinite(given).all() or (given < 0).any():
-        raise ValueError("weights of cells are finite and not negative")
-    known = ~np.isnan(sample.values) & (given > 0)[cell]
-    turns = np.bincount(cell[known], minlength=names.size)
-    if not given.any() or not turns[given > 0].all():
+    counts = counting(sample, weights)
+    if counts is None:
         return None
+    cell, given, known, turns = counts
     share: Values = (given / np.maximum(turns, 1))[cell[known]]
     _, stratum = np.unique(sample.strata[known], return_inverse=True)
     whole = np.bincount(stratum, share).astype(np.float64)
@@ -144,6 +139,40 @@ def weighed(sample: Sample, weights: Values | None = None) -> Weighed | None:
     )
     layout = Layout(sizes[order], strata[order], whole, clusters[order])
     return Weighed(sums[order], layout)
+
+
+class Counting(NamedTuple):
+    """Which turns count, and the cell of each."""
+
+    cell: Ids
+    given: Values
+    """Shape (cells,): what each weighs."""
+    known: NDArray[np.bool_]
+    turns: Ids
+    """Shape (cells,): those that count."""
+
+
+def counting(sample: Sample, weights: Values | None) -> Counting | None:
+    """Which turns count in a weighted mean; None where a cell that counts has none.
+
+    Args:
+        sample: Values with their cells (`weighted`).
+        weights: As in `weighed`.
+
+    Raises:
+        ValueError: As `weighed`.
+    """
+    names, cell = np.unique(sample.weighted, return_inverse=True)
+    given = np.ones(names.size) if weights is None else np.asarray(weights, float)
+    if given.shape != names.shape:
+        raise ValueError(f"{given.size} weights for {names.size} cells")
+    if not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError("weights of cells are finite and not negative")
+    known = ~np.isnan(sample.values) & (given > 0)[cell]
+    turns = np.bincount(cell[known], minlength=names.size)
+    if not given.any() or not turns[given > 0].all():
+        return None
+    return Counting(cell, given, known, turns)
 
 
 def errors(data: Weighed) -> Values:

@@ -1,4 +1,4 @@
-"""One measure of the two sides of a contrast, and their difference."""
+"""What a contrast compares: both sides as sums of weighted cells."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from offrecord.estimates.arrays.bounds import Bounds
-from offrecord.estimates.arrays.intervals import LEVEL
-from offrecord.estimates.arrays.mover import difference
-from offrecord.estimates.arrays.pairing import Linked, Weights, following, paired
-from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.signed import Side as Signs
-from offrecord.estimates.arrays.signed import stratified_gaps
+from offrecord.estimates.arrays.differences import stratified_difference
+from offrecord.estimates.arrays.estimate import Estimate
+from offrecord.estimates.arrays.pairing import Linked, following, paired
+from offrecord.estimates.arrays.permutation import PValue
+from offrecord.estimates.arrays.randomization import randomization_test
+from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.sample import Side as Summand
+from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.signed import joint, stratified_gaps
 from offrecord.estimates.arrays.stratified import stratified_rate
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.frames.groups import CONTEXT
 from offrecord.estimates.frames.sides import Contrast, Side, Sides
-from offrecord.estimates.frames.weighing import NO_BASELINE, left_out
+from offrecord.estimates.frames.weighing import NO_BASELINE, How, left_out
 
 RATES: Final = ("divergence", "public", "off_record")
 MEASURES: Final = (*RATES, "gap", "audience_effect")
@@ -26,11 +28,19 @@ MEASURES: Final = (*RATES, "gap", "audience_effect")
 
 
 class Moved(NamedTuple):
-    """The values of both sides, and the first less the second."""
+    """Both sides, and the first less the second."""
 
-    a: Bounds
-    b: Bounds
-    difference: Bounds
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+
+
+class _Part(NamedTuple):
+    """One summand of a side."""
+
+    side: Summand
+    strata: Ids
+    """Shape (cells,): what its cells share with those of the other side."""
 
 
 class Compared(NamedTuple):
@@ -39,7 +49,7 @@ class Compared(NamedTuple):
     contrast: Contrast
     measure: str
     sides: Sides
-    weights: Weights
+    how: How
 
     @property
     def doubly(self) -> bool:
@@ -67,58 +77,93 @@ class Compared(NamedTuple):
     @property
     def moved(self) -> Moved:
         """Both sides and their difference."""
+        a, b = ([part.side for part in parts] for parts in self._parts(self.how))
+        rest = self.how.scope, self.how.level
         if self.measure in RATES:
-            return self._rates()
-        a, b = self._signs()
-        return Moved(
-            stratified_gaps(a, level=LEVEL).bounds,
-            stratified_gaps(b, level=LEVEL).bounds,
-            stratified_gaps([*a, *(s._replace(sign=-s.sign) for s in b)]).bounds,
-        )
-
-    def _rates(self) -> Moved:
-        two = self.sides.a, self.sides.b
-        values = [_values(side.turns, self.measure) for side in two]
-        cells = [side.cells(one) for side, one in zip(two, values, strict=True)]
-        first, second = (
-            stratified_rate(side.turns.sample(one), given, level=LEVEL).bounds
-            for side, one, given in zip(
-                two, values, paired(cells[0], cells[1], self.weights), strict=True
+            [one], [two] = a, b
+            given = one.weights, two.weights
+            assert given[0] is not None
+            assert given[1] is not None
+            return Moved(
+                stratified_rate(one.sample, given[0], *rest),
+                stratified_rate(two.sample, given[1], *rest),
+                stratified_difference(
+                    one.sample, two.sample, (given[0], given[1]), *rest
+                ),
             )
-        )
-        return Moved(first, second, difference(first, second))
+        less = [one._replace(sign=-one.sign) for one in b]
+        return Moved(*(stratified_gaps(s, *rest) for s in (a, b, [*a, *less])))
 
-    def _signs(self) -> tuple[list[Signs], list[Signs]]:
-        """The gaps of each side, with those of its baseline subtracted if doubly."""
+    def test(self, rng: np.random.Generator) -> PValue:
+        """Whether the difference is 0, pairs of cells weighing alike."""
+        a, b = self._parts(How())
+        parts = [*a, *(p._replace(side=p.side._replace(sign=-p.side.sign)) for p in b)]
+        sample, weights = joint([part.side for part in parts])
+        signs = np.repeat([p.side.sign for p in parts], [p.strata.size for p in parts])
+        strata = np.concatenate([part.strata for part in parts])
+        # The joint sample of a sum of gaps has what is subtracted negated.
+        values = sample.values * np.repeat(
+            [part.side.sign for part in parts],
+            [part.side.sample.values.size for part in parts],
+        )
+        return randomization_test(sample.of(values), signs * weights, strata, rng).test
+
+    def _parts(self, how: How) -> tuple[list[_Part], list[_Part]]:
+        """What each side is the sum of, with its baseline subtracted if doubly."""
         two = self.sides.a, self.sides.b
-        pressed = [s.where(pressed=True) if self.doubly else s for s in two]
-        own = [side.cells(_gaps(side)) for side in pressed]
-        bases = [side.where(pressed=False) for side in two] if self.doubly else []
+        if not self.doubly:
+            values = [_values(side.turns, self.measure) for side in two]
+            cells = [side.cells(one) for side, one in zip(two, values, strict=True)]
+            given = paired(cells[0], cells[1], how.weights)
+            first, second = (
+                [_Part(Summand(side.sample(one, how.scope), 1, weights), of.links)]
+                for side, one, of, weights in zip(
+                    two, values, cells, given, strict=True
+                )
+            )
+            return first, second
+        pressed = [side.where(pressed=True) for side in two]
+        bases = [side.where(pressed=False) for side in two]
         beside = [side.cells(_gaps(side), "_same") for side in bases]
         links = [side.cells(_gaps(side), "_same") for side in pressed]
-        if self.doubly:
-            own = [
-                Linked(cells.turns * link.beside(base), cells.links)
-                for cells, link, base in zip(own, links, beside, strict=True)
-            ]
-        given = paired(own[0], own[1], self.weights)
+        own = [side.cells(_gaps(side)) for side in pressed]
+        own = [
+            Linked(cells.turns * link.beside(base), cells.links)
+            for cells, link, base in zip(own, links, beside, strict=True)
+        ]
+        given = paired(own[0], own[1], how.weights)
         found = [
-            [Signs(side.turns.sample(_gaps(side)), 1, weights)]
-            for side, weights in zip(pressed, given, strict=True)
+            [_Part(Summand(side.sample(_gaps(side), how.scope), 1, weights), of.links)]
+            for side, weights, of in zip(pressed, given, own, strict=True)
         ]
         for place, base in enumerate(bases):
-            weights = following(given[place], links[place], beside[place], self.weights)
-            found[place].append(Signs(base.turns.sample(_gaps(base)), -1, weights))
+            weights = following(given[place], links[place], beside[place], how.weights)
+            gaps = base.sample(_gaps(base), how.scope)
+            strata = base.cells(_gaps(base)).links
+            found[place].append(_Part(Summand(gaps, -1, weights), strata))
         return found[0], found[1]
 
-    def scores(self, side: Side) -> Values:
-        """Values whose sum over turns is the side's measure, up to a factor."""
-        values = _values(side.turns, self.measure)
-        if self.doubly:
-            known = side.turns.known
-            pressed, base = (known & side.pressed).sum(), (known & ~side.pressed).sum()
-            values = np.where(side.pressed, values, -values * pressed / max(base, 1))
-        return values
+
+def barred(column: str, scope: Scope) -> str:
+    """Why a contrast is not one for a scope: its levels would be drawn anew.
+
+    Args:
+        column: What its levels are of.
+        scope: The scope.
+
+    Returns:
+        Nothing where it is one.
+    """
+    models, scenarios = ("model", "partner"), ("scenario",)
+    anew = {
+        Scope.PAIRS: models + scenarios,
+        Scope.BOTH: models + scenarios,
+        Scope.MODELS: models,
+        Scope.SCENARIOS: scenarios,
+    }
+    if column not in anew.get(scope, ()):
+        return ""
+    return f"a difference of named {column}s is not one for {scope}"
 
 
 def _gaps(side: Side) -> Values:

@@ -2,8 +2,8 @@
 
 `A:B` is the difference A minus B, every pair of cells that share a stratum weighing
 alike. The interval of rates is MOVER from those of the two, that of gaps and of
-audience effects from signs (`signed`); the test permutes the labels of whole runs
-within the strata that both sides have. A cell that has no counterpart is left out, and
+audience effects from signs (`signed`); the test exchanges whole runs within the strata
+that both sides have (`randomization`). A cell that has no counterpart is left out, and
 named.
 
 Tests of one measure and agent are a family. In it, contrasts that the study declared
@@ -23,30 +23,25 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.bounds import Bounds
-from offrecord.estimates.arrays.differences import METHOD
 from offrecord.estimates.arrays.intervals import LEVEL
 from offrecord.estimates.arrays.multiplicity import benjamini_hochberg, holm
-from offrecord.estimates.arrays.pairing import Weights
-from offrecord.estimates.arrays.permutation import (
-    NO_STRATUM,
-    PValue,
-    label_test,
-    no_test,
-)
-from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.arrays.signed import METHOD as SIGNED
-from offrecord.estimates.frames.compared import MEASURES, RATES, Compared
-from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, numbered
+from offrecord.estimates.arrays.permutation import PValue, no_test
+from offrecord.estimates.arrays.randomization import NO_PAIR
+from offrecord.estimates.frames.compared import MEASURES, Compared, barred
+from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped
 from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.sides import (
     Contrast,
     parse_contrast,
     shared_sides,
     with_baseline,
 )
+from offrecord.estimates.frames.weighing import How
 from offrecord.records import factor_names
 
 NO_BASELINE: Final = "no baseline to set the two against"
+_DEFAULT: Final = How()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +57,11 @@ class ContrastFigures:
     """What was left out, and unlike partners of models that are compared."""
     method: str
     test: str
+    scope: str
+    """What the interval generalizes to; the test is of these runs."""
+    refused: bool = False
+    """Whether too little is known to show the interval; `reason` says what."""
     level: float = LEVEL
-    scope: str = str(Scope.RUNS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +83,7 @@ class UnpairedFigures(ContrastFigures):
     primary: bool
     p_adjusted: float = math.nan
     adjustment: str = ""
-    test: str = "permutation of whole runs within shared strata"
+    test: str = "studentised exchange of whole runs within shared strata"
 
 
 def contrast_rows(
@@ -96,7 +94,7 @@ def contrast_rows(
     *,
     primary: Sequence[str] = (),
     margin: float | None = None,
-    weights: Weights = Weights.CELLS,
+    how: How = _DEFAULT,
 ) -> list[Row[UnpairedFigures]]:
     """Every contrast in every group, for each of `MEASURES`.
 
@@ -107,12 +105,12 @@ def contrast_rows(
         rng: Draws arrangements where they are too many to count.
         primary: The contrasts that the study declared before its data came.
         margin: A difference that does not matter, as a fraction of 1.
-        weights: Whether pairs of cells weigh alike, or turns.
+        how: Scope and level of the intervals, and what pairs of cells weigh.
 
     Raises:
         OffrecordError: If a key is unknown, or a contrast is none of this study.
     """
-    rows, factors = numbered(pairs), factor_names(pairs.columns)
+    rows, factors = clustered(pairs), factor_names(pairs.columns)
     found = list[Row[UnpairedFigures]]()
     for text in dict.fromkeys([*primary, *contrasts]):
         contrast = parse_contrast(pairs, text)
@@ -125,7 +123,7 @@ def contrast_rows(
                 against = shared_sides(based, contrast, factors)
             for measure in MEASURES:
                 sides = against if measure == "audience_effect" else plain
-                compared = Compared(contrast, measure, sides, weights)
+                compared = Compared(contrast, measure, sides, how)
                 figures = _compare(compared, rng, margin, primary=text in primary)
                 found.append(Row(named, figures))
     return _adjusted(found)
@@ -165,7 +163,10 @@ def _compare(
 ) -> UnpairedFigures:
     a, b = compared.sides.a, compared.sides.b
     first, second, moved = compared.moved
-    test = _test(compared, rng) if moved.known else _untested(compared)
+    bounds, unfit = moved.bounds, barred(compared.contrast.column, compared.how.scope)
+    if unfit:
+        bounds = Bounds(moved.value, math.nan, math.nan)
+    test = compared.test(rng) if bounds.known else _untested(compared)
     sizes_a, sizes_b = a.turns.sizes, b.turns.sizes
     return UnpairedFigures(
         contrast=compared.contrast,
@@ -173,13 +174,22 @@ def _compare(
         strata=np.unique(a.strata).size,
         value_a=first.value,
         value_b=second.value,
-        bounds=moved,
+        bounds=bounds,
         outcome=test,
-        reason=test.reason or moved.shortfall,
+        reason=unfit
+        or (moved.reason if moved.refused else "")
+        or test.reason
+        or moved.reason
+        or bounds.shortfall,
+        refused=moved.refused,
         note=compared.note,
-        method=METHOD if compared.measure in RATES else SIGNED,
+        method=moved.method,
+        scope=str(compared.how.scope),
+        level=compared.how.level,
         margin=math.nan if margin is None else margin,
-        equivalent=equivalent(moved.low, moved.high, margin),
+        equivalent=None
+        if moved.refused
+        else equivalent(bounds.low, bounds.high, margin),
         primary=primary,
         runs_a=sizes_a.runs,
         turns_a=sizes_a.turns,
@@ -190,21 +200,10 @@ def _compare(
     )
 
 
-def _test(compared: Compared, rng: np.random.Generator) -> PValue:
-    a, b = compared.sides.a, compared.sides.b
-    return label_test(
-        np.concatenate([compared.scores(a), compared.scores(b)]),
-        np.concatenate([a.turns.runs, b.turns.runs]),
-        np.concatenate([a.strata, b.strata]),
-        np.repeat([True, False], [a.strata.size, b.strata.size]),
-        rng,
-    )
-
-
 def _untested(compared: Compared) -> PValue:
     """Why two sides without a difference have no test."""
     no_base = compared.doubly and compared.sides.a.strata.size
-    return no_test(NO_BASELINE if no_base else NO_STRATUM)
+    return no_test(NO_BASELINE if no_base else NO_PAIR)
 
 
 def _adjusted(found: Sequence[Row[UnpairedFigures]]) -> list[Row[UnpairedFigures]]:

@@ -18,7 +18,7 @@ from offrecord.estimates.arrays.floor_spread import (
     floor_test,
 )
 from offrecord.estimates.arrays.permutation import PValue
-from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.scope import RUNS_ONLY, Scope
 from offrecord.estimates.frames.groups import group_keys, grouped
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.rows import LEVEL
@@ -38,8 +38,8 @@ class FloorFigures:
     interval: FloorInterval
     outcome: PValue
     reason: str
+    scope: str
     level: float = LEVEL
-    scope: str = str(Scope.RUNS)
 
     @property
     def bounds(self) -> Bounds:
@@ -48,7 +48,11 @@ class FloorFigures:
 
 
 def floor_rows(
-    draws: pl.DataFrame, spoken: str, by: Sequence[str], rng: np.random.Generator
+    draws: pl.DataFrame,
+    spoken: str,
+    by: Sequence[str],
+    rng: np.random.Generator,
+    scope: Scope = Scope.RUNS,
 ) -> list[Row[FloorFigures]]:
     """The noise floor of each group, from its shadows or from repeats of turn 1.
 
@@ -57,6 +61,7 @@ def floor_rows(
         spoken: The channel whose draw 0 enters the history.
         by: Keys to group by.
         rng: Permutes draws where the ways are too many to count.
+        scope: What is asked for; there is an interval for new runs alone.
 
     Raises:
         OffrecordError: If a key is unknown.
@@ -75,16 +80,23 @@ def floor_rows(
         for named, group in grouped(_numbered_draws(two), keys):
             shadows = group["draw"].max() != 0
             arrays = _draw_arrays(group, shadows)
-            interval, test = floor_interval(arrays), floor_test(arrays, rng)
+            interval, test = _interval(arrays, scope), floor_test(arrays, rng)
             figures = FloorFigures(
                 source=SHADOWS if shadows else REPEATS,
                 floor=noise_floor(arrays),
                 interval=interval,
                 outcome=test,
                 reason=test.reason or interval.reason,
+                scope=str(scope),
             )
             found.append(Row(named, figures))
     return found
+
+
+def _interval(draws: Draws, scope: Scope) -> FloorInterval:
+    if scope is Scope.RUNS:
+        return floor_interval(draws)
+    return FloorInterval(math.nan, math.nan, RUNS_ONLY)
 
 
 def _numbered_draws(draws: pl.DataFrame) -> pl.DataFrame:

@@ -10,18 +10,20 @@ import numpy as np
 import polars as pl
 
 from offrecord.estimates.arrays.bounds import NOTHING, PREFIXED, Bounds, Range
+from offrecord.estimates.arrays.differences import stratified_difference
 from offrecord.estimates.arrays.missingness import rate_ranges
-from offrecord.estimates.arrays.mover import difference
 from offrecord.estimates.arrays.pairing import Weights, paired, turn_shares
 from offrecord.estimates.arrays.rates import Values
-from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.stratified import stratified_rate
 from offrecord.estimates.arrays.verdict import Verdict
+from offrecord.estimates.frames.compared import Moved
 from offrecord.estimates.frames.row import Row, group_rows
 from offrecord.estimates.frames.sides import Contrast, Side, shared_sides
+from offrecord.estimates.frames.weighing import How
 from offrecord.records import factor_names
 
 LEVEL: Final = 0.95
+_DEFAULT: Final = How()
 _STUDY: Final = "_study"
 
 NO_SHARED: Final = "the two studies share no stratum with a value"
@@ -65,9 +67,11 @@ class AgainstFigures:
     verdict: str
     note: str
     reason: str
+    scope: str
+    refused: bool
+    """Whether too little is known to show the interval; `reason` says what."""
     measure: str = "divergence"
     level: float = LEVEL
-    scope: str = str(Scope.RUNS)
 
 
 def noninferiority_rows(
@@ -75,7 +79,7 @@ def noninferiority_rows(
     old: pl.DataFrame,
     by: Sequence[str],
     margin: float,
-    weights: Weights = Weights.CELLS,
+    how: How = _DEFAULT,
     *,
     unlike: str = "",
     note: str = "",
@@ -88,10 +92,10 @@ def noninferiority_rows(
         by: Keys to group by. Models with other names in the two studies are compared
             as long as the model is no key.
         margin: The largest difference that does not matter, as a fraction of 1.
-        weights: Whether pairs of cells weigh alike, or turns.
         unlike: Why the studies are not comparable: then no row has another verdict
             than inconclusive.
         note: What else must be read with each row.
+        how: Scope and level of the interval, and what pairs of cells weigh.
 
     Raises:
         OffrecordError: If a key is unknown.
@@ -103,18 +107,22 @@ def noninferiority_rows(
     def figures(group: pl.DataFrame) -> Iterator[AgainstFigures]:
         sides = shared_sides(group, Contrast("", _STUDY, "new", "old"), factors)
         two = sides.a, sides.b
-        first, second = _divergence(two, weights)
-        moved = difference(first, second)
+        first, second, found = _divergence(two, how)
+        moved = found.bounds
+        undecided = unlike or found.refused
         now, before = sides.a.turns.sizes, sides.b.turns.sizes
         yield AgainstFigures(
             value_new=first.value,
             value_old=second.value,
             bounds=moved,
-            possible=_possible(two, weights),
+            possible=_possible(two, how.weights),
             margin=margin,
-            verdict=str(Verdict.INCONCLUSIVE if unlike else verdict(moved, margin)),
+            verdict=str(Verdict.INCONCLUSIVE if undecided else verdict(moved, margin)),
             note="; ".join(filter(None, (note, sides.note, *(s.empty for s in two)))),
-            reason=reason or (moved.shortfall if moved.known else NO_SHARED),
+            reason=reason
+            or ((found.reason or moved.shortfall) if moved.known else NO_SHARED),
+            scope=found.scope,
+            refused=found.refused,
             runs_new=now.runs,
             turns_new=now.turns,
             missing_new=now.missing,
@@ -135,15 +143,16 @@ def _together(new: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(both, how="diagonal")
 
 
-def _divergence(two: tuple[Side, Side], weights: Weights) -> list[Bounds]:
-    """The rate of both studies."""
+def _divergence(two: tuple[Side, Side], how: How) -> Moved:
+    """The rate of both studies, and the new one less the old."""
     values = [side.turns.divergent for side in two]
-    return [
-        stratified_rate(side.turns.sample(one), given, level=LEVEL).bounds
-        for side, one, given in zip(
-            two, values, _paired(two, values, weights), strict=True
-        )
-    ]
+    given, rest = _paired(two, values, how.weights), (how.scope, how.level)
+    new, old = (s.sample(v, how.scope) for s, v in zip(two, values, strict=True))
+    return Moved(
+        stratified_rate(new, given[0], *rest),
+        stratified_rate(old, given[1], *rest),
+        stratified_difference(new, old, given, *rest),
+    )
 
 
 def _paired(

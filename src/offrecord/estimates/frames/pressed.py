@@ -40,6 +40,7 @@ GROUP_KEYS: Final = ("model", "partner", "scenario", "protocol")
 SHIFTS: Final = ("public_shift", "conversion", "audience_effect")
 
 RATES: Final = ("divergence", "accommodating", "reversing")
+LEVELS: Final = ("public", "off_record")
 BASELINE: Final = "baseline"
 _DEFAULT: Final = How()
 
@@ -56,8 +57,9 @@ class Pressed(NamedTuple):
 
     keys: dict[str, Any]
     estimates: dict[str, Estimate]
-    """X, Y, Z (`SHIFTS`) against baseline, `RATES` under alignment, and the divergence
-    without any context (`BASELINE`); undefined with a reason where cells are absent."""
+    """X, Y, Z (`SHIFTS`) against baseline, `LEVELS` and `RATES` under alignment, and
+    the divergence without any context (`BASELINE`); undefined with a reason where cells
+    are absent."""
     ranges: dict[str, Range]
     """The same figures over all planned turns, if missing stances could be anything;
     NaN where there are no cells."""
@@ -108,7 +110,7 @@ def _row(named: dict[str, Any], group: pl.DataFrame, how: How) -> Pressed:
             name: found[name]
             if pressed.height and not empty
             else _undefined(pressed, how, empty or NO_ALIGNMENT)
-            for name in RATES
+            for name in (*LEVELS, *RATES)
         },
         BASELINE: context["divergence"]
         if base.height and not no_context

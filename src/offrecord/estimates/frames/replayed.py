@@ -9,24 +9,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import polars as pl
 
+from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.intervals import LEVEL
 from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.permutation import sign_flip_test
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.stratified import stratified_mean
+from offrecord.estimates.frames.compared import barred
 from offrecord.estimates.frames.contrasts import (
     ContrastFigures,
     contrast_keys,
 )
-from offrecord.estimates.frames.groups import grouped, numbered
+from offrecord.estimates.frames.groups import grouped
 from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.scopes import clustered, scoped
 from offrecord.estimates.frames.sides import Contrast, parse_contrast, shared_strata
 from offrecord.records import FACTOR, OffrecordError, factor_names
 
@@ -53,6 +58,7 @@ def replay_contrast_rows(
     text: str,
     by: Sequence[str],
     rng: np.random.Generator,
+    scope: Scope = Scope.RUNS,
 ) -> list[Row[PairedFigures]]:
     """Two levels compared turn by turn on the histories that both answered.
 
@@ -62,6 +68,7 @@ def replay_contrast_rows(
         text: The contrast, `A:B`; the value is A minus B.
         by: Keys to group by.
         rng: Draws signs where they are too many to count.
+        scope: What the intervals generalize to.
 
     Raises:
         OffrecordError: If these are no replays, a key is unknown, or the contrast is
@@ -75,13 +82,14 @@ def replay_contrast_rows(
         )
     contrast = parse_contrast(pairs, text)
     keys = contrast_keys(pairs, by, contrast)
-    rows = numbered(pairs)
+    rows = clustered(pairs)
     two = rows.filter(pl.col(contrast.column).is_in([contrast.a, contrast.b]))
     found = []
     for named, group in grouped(two, keys):
         matched, note = _matched(group, contrast, factors)
         for measure, difference in _differences(matched).items():
-            figures = _figures(matched, difference, rng, contrast, measure, note)
+            compared = contrast, measure, note
+            figures = _figures(matched, difference, rng, compared, scope)
             found.append(Row(named, figures))
     return found
 
@@ -111,26 +119,38 @@ def _differences(matched: pl.DataFrame) -> Mapping[str, Values]:
     }
 
 
+def _estimate(matched: pl.DataFrame, difference: Values, scope: Scope) -> Estimate:
+    """The mean of paired differences; a history is what a run is elsewhere."""
+    histories = matched["_history"].to_numpy()
+    sample = Sample(difference, histories, histories, matched["_stratum"].to_numpy())
+    if scope is not Scope.RUNS:
+        sample = replace(scoped(matched, difference, scope), runs=histories)
+    return stratified_mean(sample, Weights.CELLS.of_cells(sample), scope, LEVEL)
+
+
 def _figures(
     matched: pl.DataFrame,
     difference: Values,
     rng: np.random.Generator,
-    contrast: Contrast,
-    measure: str,
-    note: str,
+    compared: tuple[Contrast, str, str],
+    scope: Scope,
 ) -> PairedFigures:
-    histories = matched["_history"].to_numpy()
-    sample = Sample(difference, histories, histories, matched["_stratum"].to_numpy())
-    mean = stratified_mean(sample, Weights.CELLS.of_cells(sample), level=LEVEL)
-    test = sign_flip_test(difference, histories, rng)
+    contrast, measure, note = compared
+    mean = _estimate(matched, difference, scope)
+    test = sign_flip_test(difference, matched["_history"].to_numpy(), rng)
+    bounds, unfit = mean.bounds, barred(contrast.column, scope)
+    if unfit:
+        bounds = Bounds(mean.value, math.nan, math.nan)
     return PairedFigures(
         contrast=contrast,
         measure=measure,
         histories=mean.runs,
         turns=mean.turns,
         missing=mean.missing,
-        bounds=mean.bounds,
+        bounds=bounds,
         outcome=test,
-        reason=test.reason or mean.bounds.shortfall,
+        reason=unfit or test.reason or mean.reason or bounds.shortfall,
+        refused=mean.refused,
+        scope=str(scope),
         note=note,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import UnionType
 from typing import (
@@ -25,8 +25,10 @@ from typing import (
 
 import polars as pl
 
-from offrecord.estimates.frames.groups import group_keys, grouped, numbered
+from offrecord.estimates.frames.groups import group_keys, grouped
+from offrecord.estimates.frames.scopes import clustered
 
+F = TypeVar("F")
 F_co = TypeVar("F_co", covariant=True)
 
 
@@ -79,6 +81,22 @@ class Row(Mapping[str, Any], Generic[F_co]):
 
     def __len__(self) -> int:
         return len({*self.group, *declared(self.of.__class__)})
+
+
+def shown(row: Row[F]) -> Row[F]:
+    """A row as it is shown: without an interval that is refused."""
+    of: Any = row.of
+    if not getattr(of, "refused", False):
+        return row
+    hidden: dict[str, Any] = dict.fromkeys(
+        _LIMITS & declared(type(of)).keys(), math.nan
+    )
+    if "bounds" in _fields(type(of)):
+        hidden = {"bounds": of.bounds.bare}
+    return Row(row.group, replace(of, **hidden))
+
+
+_LIMITS = {"low", "high", "ci_low", "ci_high"}
 
 
 def read_row(stored: Mapping[str, Any], figures: type[F_co]) -> Row[F_co]:
@@ -146,7 +164,7 @@ def group_rows(
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by; the agent is always one, and so is the channel where a
             study compares several with the spoken one.
-        figures: Gives the figures of one group, whose rows `numbered` has numbered.
+        figures: Gives the figures of one group, whose rows `clustered` has numbered.
         without: What the figures themselves tell apart, so that it is no key.
 
     Raises:
@@ -155,6 +173,6 @@ def group_rows(
     keys = [key for key in group_keys(pairs, by) if key not in without]
     return [
         Row(named, one)
-        for named, group in grouped(numbered(pairs), keys)
+        for named, group in grouped(clustered(pairs), keys)
         for one in figures(group)
     ]

@@ -19,16 +19,19 @@ from offrecord.estimates.arrays.persistence import (
     run_correlation,
 )
 from offrecord.estimates.arrays.ranks import Rank, rank_sets, together, worst
-from offrecord.estimates.arrays.scope import Scope
-from offrecord.estimates.arrays.signed import METHOD, stratified_gap
+from offrecord.estimates.arrays.scope import RUNS_ONLY, Scope
+from offrecord.estimates.arrays.signed import stratified_gap
 from offrecord.estimates.arrays.turns import Sizes, Turns
 from offrecord.estimates.frames.groups import grouped, turns_of
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.row import Row, group_rows
+from offrecord.estimates.frames.scopes import scoped
+from offrecord.estimates.frames.weighing import How
 
 LEVEL: Final = 0.95
 _MEASURE: Final = "divergence"
 _RUNS: Final = str(Scope.RUNS)
+_DEFAULT: Final = How()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,18 +42,21 @@ class GapFigures:
     sizes: Sizes
     outcome: PValue
     reason: str
+    method: str
+    scope: str
+    """What the interval generalizes to; the test is of these runs."""
+    refused: bool
+    """Whether too little is known to show the interval; `reason` says what."""
     measure: str = "gap"
     level: float = LEVEL
-    method: str = METHOD
     test: str = "signs of whole runs flipped"
-    scope: str = _RUNS
 
 
 def channel_gap_rows(
     pairs: pl.DataFrame,
     by: Sequence[str],
     rng: np.random.Generator,
-    weights: Weights = Weights.CELLS,
+    how: How = _DEFAULT,
 ) -> list[Row[GapFigures]]:
     """The gap between the channels of each group, tested by the signs of whole runs.
 
@@ -58,17 +64,24 @@ def channel_gap_rows(
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by.
         rng: Draws signs where they are too many to count.
-        weights: What the gap is the mean of.
+        how: Scope and level of the interval, and what the gap is the mean of.
     """
 
     def figures(group: pl.DataFrame) -> Iterator[GapFigures]:
         turns = turns_of(group)
-        sample = turns.sample(turns.public - turns.other)
-        given = weights.of_cells(sample)
-        gap = stratified_gap(sample, given, level=LEVEL).bounds
+        sample = scoped(group, turns.public - turns.other, how.scope)
+        given = how.weights.of_cells(sample)
+        gap = stratified_gap(sample, given, how.scope, how.level)
         test = sign_flip_test(sample.values, turns.runs, rng)
-        reason = test.reason or gap.shortfall
-        yield GapFigures(bounds=gap, sizes=turns.sizes, outcome=test, reason=reason)
+        yield GapFigures(
+            bounds=gap.bounds,
+            sizes=turns.sizes,
+            outcome=test,
+            reason=test.reason or gap.reason or gap.bounds.shortfall,
+            method=gap.method,
+            scope=gap.scope,
+            refused=gap.refused,
+        )
 
     return group_rows(pairs, by, figures)
 
@@ -84,23 +97,27 @@ class PersistenceFigures:
     correlation_pooled: float
     correlation_within_cells: float
     reason: str
+    scope: str
+    refused: bool
     level: float = LEVEL
-    scope: str = _RUNS
 
 
 def persistence_rows(
-    pairs: pl.DataFrame, by: Sequence[str]
+    pairs: pl.DataFrame, by: Sequence[str], scope: Scope = Scope.RUNS
 ) -> list[Row[PersistenceFigures]]:
     """The rows of `persistence`, a row per state, of each group."""
 
     def figures(group: pl.DataFrame) -> Iterator[PersistenceFigures]:
         turns = turns_of(group)
         alike = run_correlation(turns.divergent, turns.runs, turns.cells)
-        for one in persistence(turns, LEVEL):
+        sample = scoped(group, turns.divergent, scope)
+        for one in persistence(turns, LEVEL, sample, scope):
             yield PersistenceFigures(
                 state=one.state,
                 turns=one.turns,
-                bounds=one.same,
+                bounds=one.same.bounds,
+                scope=one.same.scope,
+                refused=one.same.refused,
                 correlation_pooled=alike.pooled,
                 correlation_within_cells=alike.within_cells,
                 reason=one.reason,
@@ -119,17 +136,22 @@ class SurvivalFigures:
     censored: int
     bounds: Bounds
     reason: str
+    scope: str
     level: float = LEVEL
-    scope: str = _RUNS
 
 
-def survival_rows(pairs: pl.DataFrame, by: Sequence[str]) -> list[Row[SurvivalFigures]]:
+def survival_rows(
+    pairs: pl.DataFrame, by: Sequence[str], scope: Scope = Scope.RUNS
+) -> list[Row[SurvivalFigures]]:
     """The rows of `first_divergence`, a row per round, of each group."""
 
     def figures(group: pl.DataFrame) -> Iterator[SurvivalFigures]:
         for one in first_divergence(turns_of(group), LEVEL):
             named = one._asdict()
-            yield SurvivalFigures(bounds=named.pop("undiverged"), **named)
+            bounds = named.pop("undiverged")
+            if scope is not Scope.RUNS:
+                bounds, named["reason"] = bounds.bare, RUNS_ONLY
+            yield SurvivalFigures(bounds=bounds, **named, scope=str(scope))
 
     return group_rows(pairs, by, figures)
 
@@ -211,33 +233,38 @@ class ScenarioFigures:
     """Whether this is the largest, with the bounds of the largest true one."""
     bounds: Bounds
     reason: str
+    scope: str
     measure: str = _MEASURE
     level: float = LEVEL
-    scope: str = _RUNS
 
 
 def scenario_rows(
-    pairs: pl.DataFrame, by: Sequence[str], weights: Weights = Weights.CELLS
+    pairs: pl.DataFrame, by: Sequence[str], how: How = _DEFAULT
 ) -> list[Row[ScenarioFigures]]:
     """Divergence of each scenario, bounds holding together, and which is the worst.
 
     Args:
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by beside the scenario.
-        weights: What each rate is the mean of.
+        how: What each rate is the mean of, and the scope: there are bounds for new
+            runs alone.
     """
 
     def figures(group: pl.DataFrame) -> Iterator[ScenarioFigures]:
         scenarios, turns = _parts(group, "scenario")
-        bounds = together(turns, [one.divergent for one in turns], LEVEL, weights)
+        bounds = together(turns, [one.divergent for one in turns], LEVEL, how.weights)
         largest = worst(bounds)
         found = [*zip(scenarios, bounds, strict=True)]
         if largest.place >= 0:
             found.append((scenarios[largest.place], largest.bounds))
         for place, (scenario, one) in enumerate(found):
-            last = place == len(scenarios)
+            runs = how.scope is Scope.RUNS
             yield ScenarioFigures(
-                scenario=scenario, worst=last, bounds=one, reason=one.shortfall
+                scenario=scenario,
+                worst=place == len(scenarios),
+                bounds=one if runs else one.bare,
+                reason=one.shortfall if runs else RUNS_ONLY,
+                scope=str(how.scope),
             )
 
     return group_rows(pairs, by, figures, without=("scenario",))

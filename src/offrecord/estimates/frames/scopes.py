@@ -17,15 +17,21 @@ from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.frames.groups import numbered
 
 _CLUSTERS: Final = {
-    Scope.RUNS: "_run",
+    Scope.PAIRS: "_pair",
     Scope.SCENARIOS: "_scenario",
     Scope.MODELS: "_model",
+    Scope.BOTH: "_pair",
     Scope.TURNS: "_turn",
+}
+_WAYS: Final = {
+    Scope.MODELS: ("_model",),
+    Scope.SCENARIOS: ("_scenario",),
+    Scope.BOTH: ("_model", "_scenario"),
 }
 
 
 def clustered(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Number runs and cells (`numbered`), models x scenarios, models, and turns too.
+    """Number runs and cells (`numbered`), models, scenarios, their pairs, and turns.
 
     Number all pairs before they are split into groups: groups share clusters only if
     they share ids.
@@ -35,8 +41,9 @@ def clustered(pairs: pl.DataFrame) -> pl.DataFrame:
             and a number on each side.
     """
     return numbered(pairs).with_columns(
-        pl.struct("model", "scenario").rank("dense").cast(pl.Int64).alias("_scenario"),
+        pl.struct("model", "scenario").rank("dense").cast(pl.Int64).alias("_pair"),
         pl.col("model").rank("dense").cast(pl.Int64).alias("_model"),
+        pl.col("scenario").rank("dense").cast(pl.Int64).alias("_scenario"),
         pl.int_range(pl.len(), dtype=pl.Int64).alias("_turn"),
     )
 
@@ -54,4 +61,5 @@ def scoped(pairs: pl.DataFrame, values: Values, scope: Scope = Scope.RUNS) -> Sa
     cells: Ids = pairs["_cell"].to_numpy()
     if scope is Scope.RUNS:
         return Sample(values, runs, runs, cells)
-    return Sample(values, runs, pairs[_CLUSTERS[scope]].to_numpy(), one, cells)
+    ways = tuple(pairs[name].to_numpy() for name in _WAYS.get(scope, ()))
+    return Sample(values, runs, pairs[_CLUSTERS[scope]].to_numpy(), one, cells, ways)

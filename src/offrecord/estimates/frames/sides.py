@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from offrecord.estimates.arrays.pairing import Linked, linked
 from offrecord.estimates.arrays.rates import Ids, Values
+from offrecord.estimates.arrays.sample import Sample
+from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.estimates.frames.groups import CONTEXT, matching, turns_of
 from offrecord.estimates.frames.partners import unlike_partners
+from offrecord.estimates.frames.scopes import scoped
 from offrecord.estimates.frames.weighing import NO_VALUE, left_out
 from offrecord.records import (
     CELL,
@@ -69,9 +72,13 @@ class Side(NamedTuple):
         known = self.cells(self.turns.divergent).turns > 0
         return left_out(self.rows, ~known, NO_VALUE) if known.any() else ""
 
+    def sample(self, values: Values, scope: Scope = Scope.RUNS) -> Sample:
+        """Values of these rows with the clusters of a scope."""
+        return scoped(self.rows, values, scope)
+
     def cells(self, values: Values, link: str = "_stratum") -> Linked:
         """The cells, and what links them to those that they are set against."""
-        return linked(self.turns.sample(values), self.rows[link].to_numpy())
+        return linked(self.sample(values), self.rows[link].to_numpy())
 
 
 class Sides(NamedTuple):

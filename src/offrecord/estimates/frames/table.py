@@ -19,7 +19,7 @@ from offrecord.estimates.arrays.rates import Quadrants, naive_error, quadrants
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.split import Split
 from offrecord.estimates.frames.groups import group_keys
-from offrecord.estimates.frames.row import Row
+from offrecord.estimates.frames.row import Row, shown
 from offrecord.estimates.frames.splits import (
     DEFAULT_BY,
     SplitRow,
@@ -63,6 +63,10 @@ class RateFigures:
     ci_high: float
     method: str
     scope: str
+    reason: str | None
+    """Why the interval is NaN, refused or rests on less; None where nothing is."""
+    refused: bool
+    """Whether too little is known to show the interval."""
 
     @property
     def bounds(self) -> Bounds:
@@ -71,7 +75,7 @@ class RateFigures:
 
 
 def rate_rows(rows: Sequence[SplitRow]) -> list[Row[RateFigures]]:
-    """The counts and rates of every group, from its split for new runs."""
+    """The counts and rates of every group, from its split."""
     return [Row(row.keys, _rates(row)) for row in rows]
 
 
@@ -107,7 +111,8 @@ def estimate(
     Args:
         pairs: Any frame with the columns of `pairs`.
         by: Keys as for `estimate_table`.
-        scope: What the intervals generalize to: runs, scenarios, models or turns.
+        scope: What the intervals generalize to: runs, pairs, scenarios, models, both or
+            turns.
         weights: Whether cells weigh alike, or turns, as in the paper.
 
     Returns:
@@ -129,7 +134,7 @@ def estimate(
     rows = estimate_rows(split_rows(pairs, by, How(scope, Weights(weights))))
     found = [
         {**row.group, "quantity": row.of.estimate, **{n: row[n] for n in _LONG}}
-        for row in rows
+        for row in map(shown, rows)
     ]
     keys = {name: pairs.schema[name] for name in group_keys(pairs, by)}
     frame = pl.DataFrame(found, schema={**keys, "quantity": pl.String, **_LONG})
@@ -171,6 +176,8 @@ def _rates(row: SplitRow) -> RateFigures:
         ci_high=rate.high,
         method=rate.method,
         scope=rate.scope,
+        reason=rate.reason,
+        refused=rate.refused,
     )
 
 

@@ -92,18 +92,27 @@ class Figure:
         return {"$schema": _SCHEMA, **whole}
 
 
-def figure(name: str, panels: Sequence[Panel], **own: str) -> Figure:
+def figure(
+    name: str, panels: Sequence[Panel], rows: Rows = (), /, **own: str
+) -> Figure:
     """A figure of the content file.
 
     Args:
         name: Its id there.
         panels: What it shows.
+        rows: Of estimates: the caption says what their intervals generalize to.
         own: Its id or title, where the file does not have it.
     """
     shape = _shape(name)
     told = {"id": name, **shape, **own}
     columns = shape.get("columns", 2)
-    return Figure(told["id"], told["title"], told["caption"], panels, columns)
+    caption = told["caption"].replace("{scope}", scope_of(rows))
+    return Figure(told["id"], told["title"], caption, panels, columns)
+
+
+def scope_of(rows: Rows) -> str:
+    """What the intervals of some rows generalize to, in words."""
+    return next((str(row["scope"]) for row in rows if "scope" in row), "")
 
 
 def drawn(name: str, values: Rows, rows: int = 0, /, **given: object) -> dict[str, Any]:

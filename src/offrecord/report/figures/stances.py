@@ -58,7 +58,7 @@ def split_figure(rates: Rows, split: Rows, names: Sequence[str]) -> Figure | Non
         parts_turned=[*reversed(_PARTS.values())],
     )
     title = f"{rates[0]['kind']}, against baseline"
-    return figure("split", [Panel(title, counted(rates), chart)])
+    return figure("split", [Panel(title, counted(rates), chart)], split)
 
 
 def arrow_figure(rates: Rows, names: Sequence[str]) -> Figure:
@@ -113,7 +113,7 @@ def divergence_figure(rates: Rows, names: Sequence[str]) -> Figure:
         ]
         chart = drawn("divergence", values, len(short), models=[*short.values()])
         panels.append(Panel(condition, counted(rows), chart))
-    return figure("divergence", panels)
+    return figure("divergence", panels, rates)
 
 
 def round_figure(split: Rows, rates: Rows, *, by_scenario: bool = False) -> Figure:
@@ -153,4 +153,4 @@ def round_figure(split: Rows, rates: Rows, *, by_scenario: bool = False) -> Figu
             n = counted([{"runs": runs, "turns": sum(r["turns"] for r in own)}])
             title = ", ".join([measure, *reversed(group)])
             panels.append(Panel(title, n, drawn("rounds", values, **shape)))
-    return figure("rounds-by-scenario" if by_scenario else "rounds", panels)
+    return figure("rounds-by-scenario" if by_scenario else "rounds", panels, split)

@@ -143,7 +143,7 @@ def quantity_figure(
         for one in quantities
     }
     panels = [_quantity_panel(one, own) for one, own in known_of.items() if own]
-    return figure("quantities", panels, id=name, title=title) if panels else None
+    return figure("quantities", panels, rows, id=name, title=title) if panels else None
 
 
 def _quantity_panel(one: Quantity, rows: Rows) -> Panel:
@@ -192,7 +192,7 @@ def survey_figure(rows: Rows, items: Mapping[str, str]) -> Figure | None:
             domain=[-bound, bound],
         )
         panels.append(Panel(kind, counted(own[:1]), chart))
-    return figure("surveys", panels) if panels else None
+    return figure("surveys", panels, rows) if panels else None
 
 
 def attribution_figure(rows: Rows, names: Sequence[str]) -> Figure | None:

@@ -62,6 +62,8 @@ def _parted(split: Split, told: Mapping[str, str], beside: str) -> str:
 
 def _doubt(shift: Estimate, audience: Estimate) -> str:
     """What the intervals leave open, in words."""
+    if shift.refused or audience.refused:
+        return f" No interval for {shift.scope}: {shift.reason or audience.reason}."
     if not _open(shift) and not _open(audience):
         return ""
     if _open(shift) and _open(audience):

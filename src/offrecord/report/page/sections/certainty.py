@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.estimators import FLOOR, RATES, SCOPES, SPLIT
 from offrecord.estimates.frames.floors import FloorFigures
 from offrecord.estimates.frames.row import Row
@@ -34,8 +35,9 @@ from offrecord.report.page.sections.comparisons import comparison_tables
 _ABOUT: Final = (
     "A standard error means nothing until it says what it generalizes to. New runs of "
     "the same cells: would the same models in the same scenarios do it again? New "
-    "scenarios, new models: would others? Turns as independent is the naive one, which "
-    "counts the turns of one debate as so many observations.",
+    "scenarios, new models: would others? New pairs take every pair of model and "
+    "scenario for one of its own, and say nothing of either. Turns as independent is "
+    "the naive one, which counts the turns of one debate as so many observations.",
     "Two samples of one channel differ too. D* is the divergence across channels minus "
     "half of what differs within each; it is a squared unit and tests whether the "
     "audience changes anything at all.",
@@ -88,10 +90,11 @@ def _scopes(found: Findings) -> Table:
         "conversion": "conversion",
     }
     return Table(
-        f"One figure, four scopes ({found.target}, {found.pressed})",
+        f"One figure, and whom it speaks about ({found.target}, {found.pressed})",
         [
             Column("figure", number=False),
             Column("generalizes to", number=False),
+            Column("allows a claim about", number=False),
             Column("value"),
             Column("standard error"),
             Column("95 % interval"),
@@ -101,6 +104,7 @@ def _scopes(found: Findings) -> Table:
             cells(
                 "" if at else label,
                 row.scope,
+                Scope(row.scope).claim,
                 points(row.value),
                 points(row.se),
                 Cell(
@@ -112,7 +116,7 @@ def _scopes(found: Findings) -> Table:
             for at, row in enumerate(_scope_rows(found, estimate))
         ],
         caption="Percentage points. A scope with few clusters has a wide interval, and "
-        "none with a single one.",
+        "none with a single one or too few scenarios.",
     )
 
 

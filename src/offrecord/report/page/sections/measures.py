@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from offrecord.measures.declare import Measure, Quantity
+from offrecord.report.figures.grammar import scope_of
 from offrecord.report.figures.texts import quantity_figure
 from offrecord.report.numbers import UNDEFINED, count, decimal, named, points
 from offrecord.report.page.blocks import (
@@ -114,17 +115,17 @@ def quantity_table(
             )
             for (quantity, *rest), of in groups.items()
         ],
-        caption=_caption(quantities),
+        caption=_caption(quantities, scope_of(rows)),
         folded=True,
     )
 
 
-def _caption(quantities: Mapping[str, Quantity]) -> str:
+def _caption(quantities: Mapping[str, Quantity], scope: str) -> str:
     shares = [one.kind == "share" for one in quantities.values()]
     unit = "Percentage points, with" if all(shares) else "With"
     return (
-        f"{unit} 95 % intervals for new runs of these cells. Of many rows, one in "
-        "twenty has an interval that excludes its true value by chance."
+        f"{unit} 95 % intervals for {scope}. Of many rows, one in twenty has an "
+        "interval that excludes its true value by chance."
     )
 
 
