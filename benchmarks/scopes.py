@@ -116,12 +116,11 @@ def _sample(shares: Values, scope: Scope, rng: np.random.Generator) -> Sample:
 def _truth(level: float, weight: float, fixed: Effects, scope: Scope) -> float:
     """The expected share over what the scope draws anew."""
     own: Values = np.zeros(1)
+    spread: tuple[float, ...] = SPREAD
     if scope is Scope.MODELS:
         own, spread = fixed.scenarios, (SPREAD[0], SPREAD[2])
     elif scope is Scope.SCENARIOS:
         own, spread = fixed.models, (SPREAD[1], SPREAD[2])
-    else:
-        spread = SPREAD
     scale = math.sqrt(1 + weight**2 * sum(one**2 for one in spread))
     return float(stats.norm.cdf((level + weight * own) / scale).mean())
 
