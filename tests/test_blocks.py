@@ -374,9 +374,9 @@ def test_the_report_draws_the_path(tmp_path: Path) -> None:
     chart = study_figure(study, "evidence").to_dict()
     [panel] = chart["concat"]
     assert panel["title"]["text"] == "divergence, null"
-    named = (layer["data"]["name"] for layer in panel["layer"])
-    rules, lines = (chart["datasets"][name] for name in named)
-    assert rules == [{"e-value": 40.0}]
+    rules = [layer["encoding"]["y"].get("datum") for layer in panel["layer"]]
+    assert rules == [40.0, 40.0, None]
+    [lines] = chart["datasets"].values()
     drawn = [row["e-value"] for row in lines if row["shows"] == "below"]
     assert drawn == list(e_values(found))
     report_study(study, Report())

@@ -108,6 +108,17 @@ def test_runs_of_unlike_length_that_agree_have_no_spread() -> None:
     assert stratified_rate(Sample(values, runs, runs, np.repeat([0, 1], 4))).se == 0
 
 
+def test_cells_that_share_clusters_weigh_alike_all_the_same() -> None:
+    # Two debates stand in both cells, as copies: rates 1/2 and 3/4 of unlike turns.
+    values = np.array([1.0, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0])
+    debates = np.repeat([1, 2, 1, 2], [2, 2, 4, 4])
+    cells = np.repeat([5, 3], [4, 8])
+    found = weighed(Sample(values, debates, debates, cells))
+    assert found is not None
+    assert float(found.value) == pytest.approx(0.625)
+    assert stratified_rate(Sample(values, debates, debates, cells)).clusters == 2
+
+
 def test_clusters_that_reach_over_cells_weigh_as_these() -> None:
     # Model a has a cell of 1 turn at 1 and one of 3 at 0, model b 2 turns at 0: cells
     # weigh a third each. Turn weights: sizes 2 a cell of 6 in all, so clusters have

@@ -123,15 +123,17 @@ def weighed(sample: Sample, weights: Values | None = None) -> Weighed | None:
         return None
     cell, given, known, turns = counts
     share: Values = (given / np.maximum(turns, 1))[cell[known]]
-    _, stratum = np.unique(sample.strata[known], return_inverse=True)
-    whole = np.bincount(stratum, share).astype(np.float64)
-    each = np.ones(share.size)
-    if sample.cells is not None:
-        each = share * (np.bincount(stratum) / whole)[stratum]
     clusters, first, members = np.unique(
         sample.clusters[known], return_index=True, return_inverse=True
     )
-    strata = stratum[first]
+    # A cluster is in one stratum: that of its first turn, if copies reach over several.
+    names = sample.strata[known]
+    _, strata = np.unique(names[first], return_inverse=True)
+    stratum = strata[members]
+    whole = np.bincount(stratum, share).astype(np.float64)
+    each = np.ones(share.size)
+    if sample.cells is not None or (names != names[first][members]).any():
+        each = share * (np.bincount(stratum) / whole)[stratum]
     order = np.argsort(strata, kind="stable")
     sums, sizes = (
         np.bincount(members, one).astype(np.float64)
