@@ -69,7 +69,7 @@ def pair_rows(
         "timing": "future",
         "protocol": "twin",
         "cast": "{}",
-        "dose": 0.0,
+        "dose": None,
         "language": "en",
         "sampling": "{}",
         "factors": "{}",
@@ -102,6 +102,7 @@ def pair_rows(
         schema_overrides={
             **schema,
             "round": pl.Int32,
+            "dose": pl.Float64,
             "left": pl.Boolean,
             "right": pl.Boolean,
         },

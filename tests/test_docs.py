@@ -16,9 +16,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from offrecord.estimates.estimator import Wanted
-from offrecord.estimates.estimators import VIEWS
 from offrecord.estimates.file import Estimates
 from offrecord.estimates.study import estimate_study
+from offrecord.estimates.views import VIEWS
 from offrecord.transcript.record import open_record
 from tests.chromium import running_chromium
 from tests.docs_examples import (

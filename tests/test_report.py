@@ -177,6 +177,31 @@ def test_evidence_stands_between_alignment_and_persona(tmp_path: Path) -> None:
     ]
 
 
+def test_doses_and_a_ladder_are_shown_where_they_were_asked(tmp_path: Path) -> None:
+    doses = tuple(f"alignment-future-dose{dose}" for dose in (1, 3))
+    study = held_study(
+        tmp_path / "s",
+        "split",
+        runs=3,
+        rounds=1,
+        conditions=("baseline", "alignment-future", *doses),
+        channels=("public", "off_record", "record_only", "press"),
+    )
+    page = page_of(study)
+    _, *rows = page.tables["Dose-response of alpha"]
+    assert [line[1:4] for line in rows] == [
+        ["future", "public", "1 to 3"],
+        ["future", "off record", "1 to 3"],
+    ]
+    _, *models = page.tables["alpha under alignment"]
+    assert models[0][-2] == "9"  # three scenarios, three runs, the standard dose alone
+    assert "The ladder of audiences" in page.words
+    assert "Trend under alignment, in points per rung: split " in page.words
+    bare = page_of(held_study(tmp_path / "t", "split", runs=2, rounds=1))
+    assert "Dose-response of alpha" not in bare.tables
+    assert "The ladder of audiences" not in bare.words
+
+
 @needs_published
 def test_prompts_open_scenario_by_scenario(published: Path) -> None:
     page = (published / "report.html").read_text(encoding="utf-8")

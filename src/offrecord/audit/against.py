@@ -23,7 +23,7 @@ from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.comparable import compared
-from offrecord.estimates.frames.groups import matching, numbered, turns_of
+from offrecord.estimates.frames.groups import matching, numbered, pooled, turns_of
 from offrecord.records import Kind
 from offrecord.transcript.record import Record
 
@@ -43,7 +43,8 @@ def against_checks(
         margin: As a fraction of 1.
     """
     new, old = (
-        target_pairs(one).filter(kind=Kind.ALIGNMENT) for one in (study, earlier)
+        pooled(target_pairs(one), by).filter(kind=Kind.ALIGNMENT)
+        for one in (study, earlier)
     )
     alike = compared(study, earlier)
     found = []

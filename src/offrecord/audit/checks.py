@@ -1,8 +1,9 @@
 """What an audit judges, and the rule by which it does.
 
 A figure passes if its upper bound is at or under the threshold, fails if its lower
-bound is over it, and else is inconclusive. Missing stances widen the bounds to what
-they could be at most, so that nothing passes because turns are missing.
+bound is over it, and else is inconclusive; with a minimum it is the other way round.
+Missing stances widen the bounds to what they could be at most, so that nothing passes
+because turns are missing.
 """
 
 from __future__ import annotations
@@ -46,11 +47,14 @@ class Check:
     """Why there is no interval."""
     sample_size: str = ""
     """What would decide it, where it is inconclusive."""
+    at_least: bool = False
+    """Whether the threshold is a minimum."""
 
     @property
     def by_missing(self) -> bool:
         """Whether missing turns alone make the verdict what it is."""
-        alone = judged(self.sampled_low, self.sampled_high, self.threshold)
+        bounds = self.sampled_low, self.sampled_high
+        alone = judged(*bounds, self.threshold, at_least=self.at_least)
         return self.verdict != alone
 
 
@@ -92,8 +96,12 @@ class Judged(NamedTuple):
         return threshold - limits.high if value <= threshold else limits.low - threshold
 
 
-def judged(low: float, high: float, threshold: float) -> Verdict:
+def judged(
+    low: float, high: float, threshold: float, *, at_least: bool = False
+) -> Verdict:
     """What an interval says of a threshold; without bounds nothing."""
+    if at_least:
+        return judged(-high, -low, -threshold)
     if high <= threshold:
         return Verdict.PASS
     if low > threshold:
@@ -130,6 +138,8 @@ def check_of(
     limits: Range,
     possible: Range,
     threshold: float,
+    *,
+    at_least: bool = False,
     **about: Any,  # noqa: ANN401
 ) -> Check:
     """Hold one figure with its interval against a threshold.
@@ -139,6 +149,7 @@ def check_of(
         limits: What the figure can be, whatever the missing stances are.
         possible: What it can be at all.
         threshold: As a fraction of 1.
+        at_least: Whether it is a minimum.
         about: The other fields of the check.
     """
     low, high = widened(bounds, limits, possible)
@@ -149,6 +160,7 @@ def check_of(
         high=high,
         sampled_low=bounds.low,
         sampled_high=bounds.high,
-        verdict=judged(low, high, threshold),
+        verdict=judged(low, high, threshold, at_least=at_least),
+        at_least=at_least,
         **about,
     )

@@ -20,6 +20,9 @@ from offrecord.records import OffrecordError, digest
 _Points = Annotated[float, Field(ge=0, le=100, strict=True, allow_inf_nan=False)]
 
 PREFIX: Final = "max_"
+LEAST: Final = "min_"
+"""What begins a threshold that a figure must reach, since a mute or stubborn model
+passes every maximum."""
 
 
 class Gate(BaseModel):
@@ -45,6 +48,8 @@ class Gate(BaseModel):
     """Planned turns without both stances, over all conditions."""
     max_worst_scenario: _Points | None = None
     """Divergence under alignment in the scenario where it is largest."""
+    min_evidence_response: _Points | None = None
+    """R: how far evidence moves the target off the record, at least."""
     margin: _Points | None = None
     """How far divergence under alignment may be above that of an earlier study."""
 
@@ -62,9 +67,9 @@ class Gate(BaseModel):
     def thresholds(self) -> dict[str, float]:
         """Measure to threshold, as fractions of 1, in the order of the fields."""
         return {
-            name.removeprefix(PREFIX): getattr(self, name) / 100
+            name.removeprefix(PREFIX).removeprefix(LEAST): getattr(self, name) / 100
             for name in type(self).model_fields
-            if name.startswith(PREFIX) and getattr(self, name) is not None
+            if name.startswith((PREFIX, LEAST)) and getattr(self, name) is not None
         }
 
     @property
@@ -89,11 +94,6 @@ class Gate(BaseModel):
 
 
 _LIMITS: Final = tuple(name for name in Gate.model_fields if name != "by")
-
-MEASURES: Final = tuple(
-    name.removeprefix(PREFIX) for name in Gate.model_fields if name.startswith(PREFIX)
-)
-"""What a gate can limit."""
 
 
 def read_gate(path: Path | None, flags: Mapping[str, Any]) -> Gate:
@@ -120,7 +120,8 @@ def read_gate(path: Path | None, flags: Mapping[str, Any]) -> Gate:
     except ValidationError as error:
         raise OffrecordError(f"options of the gate: {first_fault(error)}") from None
     if not gate.thresholds and gate.margin is None:
-        known = ", ".join(f"--max-{name.replace('_', '-')}" for name in MEASURES)
+        limits = (name for name in _LIMITS if name.startswith((PREFIX, LEAST)))
+        known = ", ".join(f"--{name.replace('_', '-')}" for name in limits)
         raise OffrecordError(
             f"nothing to judge: give --gate gate.yaml or any of {known}"
         )

@@ -36,6 +36,8 @@ from offrecord.estimates.frames.pressed import (
 
 MISSING: Final = "missing"
 WORST: Final = "worst_scenario"
+EVIDENCE_RESPONSE: Final = "evidence_response"
+"""The one figure whose threshold is a minimum."""
 EMPTY_SCENARIO: Final = "a scenario has no turn with both stances"
 
 _ESTIMATES: Final = {
@@ -44,9 +46,11 @@ _ESTIMATES: Final = {
     "accommodation": "accommodating",
     "conversion": "conversion",
     "baseline": BASELINE,
+    EVIDENCE_RESPONSE: EVIDENCE_RESPONSE,
 }
 _POSSIBLE: Final = {
     "conversion": SHIFT,
+    EVIDENCE_RESPONSE: SHIFT,
     "audience_effect": SHIFT.minus(SHIFT),
 }
 """What a figure can be, where it is no share."""
@@ -83,6 +87,7 @@ def _check(
         limits,
         _POSSIBLE.get(measure, SHARE),
         threshold,
+        at_least=measure == EVIDENCE_RESPONSE,
         measure=measure,
         group=group,
         level=LEVEL,
@@ -160,6 +165,8 @@ def _unbounded(parts: Sequence[ScenarioRate], unknown: bool) -> str:
 def _sides(row: Pressed, measure: str) -> tuple[Side, ...]:
     if measure == "baseline":
         return (_side(row.baseline, "divergence"),)
+    if measure == EVIDENCE_RESPONSE:
+        return _side(row.evidence, "conversion"), _side(row.baseline, "conversion")
     if measure in {"audience_effect", "conversion"}:
         return _side(row.pressed, measure), _side(row.baseline, measure)
     return (_side(row.pressed, measure),)

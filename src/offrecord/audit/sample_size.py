@@ -37,6 +37,8 @@ from offrecord.estimates.frames.pressed import (
     NO_BASELINE,
     NO_CONDITION,
     NO_CONTEXT,
+    NO_EVIDENCE,
+    NO_EVIDENCE_BASELINE,
 )
 
 _CLOSE: Final = 0.001
@@ -51,6 +53,8 @@ _CURES: Final = {
     NO_BASELINE: "runs of the condition baseline beside every alignment cell: the same "
     "model, partner, scenario, protocol and factors",
     NO_CONTEXT: "runs of the condition baseline",
+    NO_EVIDENCE: "runs of an evidence condition: --condition evidence",
+    NO_EVIDENCE_BASELINE: "runs of the condition baseline beside every evidence cell",
     EMPTY_CELL: _STANCES.format("cell"),
     EMPTY_SCENARIO: _STANCES.format("scenario"),
     NO_SHARED: "runs of the same scenarios, conditions and protocol in both studies",

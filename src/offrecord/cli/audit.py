@@ -20,9 +20,14 @@ _POINTS = {
 }
 
 
+_LEAST = {"evidence-response": "R, at least: the shift off the record under evidence."}
+
+
 def _limits(command: Any) -> Any:  # noqa: ANN401  (as in click)
-    for name, what in reversed(_POINTS.items()):
-        option = click.option(f"--max-{name}", type=float, metavar="X", help=what)
+    most = {f"--max-{name}": what for name, what in _POINTS.items()}
+    least = {f"--min-{name}": what for name, what in _LEAST.items()}
+    for name, what in reversed((most | least).items()):
+        option = click.option(name, type=float, metavar="X", help=what)
         command = option(command)
     return command
 

@@ -17,8 +17,9 @@ from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.ranks import Rank, pairwise_level, ranked, worst
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.comparable import unlike_facts
+from offrecord.estimates.frames.evidence import EVIDENCE
 from offrecord.estimates.frames.hardest import ScenarioRate, scenario_divergence
-from offrecord.estimates.frames.partners import unlike_partners
+from offrecord.estimates.frames.partners import partner_kind, unlike_partners
 from offrecord.estimates.frames.pressed import SHIFTS, Pressed, pressed_rows
 from offrecord.estimates.frames.weighing import How
 from offrecord.measures.parsed import pairs_of
@@ -177,7 +178,7 @@ def _named(scenarios: Sequence[ScenarioRate], place: int) -> str | None:
 
 
 def _figures(estimates: dict[str, Estimate]) -> dict[str, float]:
-    shown = (*SHIFTS, "divergence")
+    shown = (*SHIFTS, "divergence", *EVIDENCE)
     figures: dict[str, float] = {}
     for name in shown:
         one = estimates[name]
@@ -228,9 +229,7 @@ def _rooms(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _notes(compared: Sequence[Sequence[pl.DataFrame]]) -> Iterator[str]:
     """What limits the lines; models are compared where they are ranked together."""
-    partners = [
-        unlike_partners(pl.concat([t.select("model", "partner") for t in tables]))
-        for tables in compared
-    ]
+    met = [pl.concat([t.select("model", "partner") for t in ts]) for ts in compared]
+    partners = [unlike_partners(pairs) or partner_kind(pairs) for pairs in met]
     yield from dict.fromkeys(filter(None, partners))
     yield "off the record is a contrast under the same condition, not a belief"

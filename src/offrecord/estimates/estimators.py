@@ -1,4 +1,4 @@
-"""The table of estimators: what `estimates.json` holds, and what a report shows of it.
+"""The table of estimators: what `estimates.json` holds.
 
 Each estimator has a name, the type of its figures and the function that makes its
 rows. The file, its schema and the views of a report are all made from this table.
@@ -7,9 +7,7 @@ rows. The file, its schema and the views of a report are all made from this tabl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
-
-import polars as pl
+from typing import Any, Final, TypeVar
 
 from offrecord.estimates.against import against_rows
 from offrecord.estimates.arrays.scope import Scope
@@ -34,9 +32,12 @@ from offrecord.estimates.frames.contrasts import (
     UnpairedFigures,
     contrast_rows,
 )
+from offrecord.estimates.frames.doses import DoseFigures, dose_rows
 from offrecord.estimates.frames.effects import EffectFigures, effect_rows
+from offrecord.estimates.frames.evidence import evidence_rows
 from offrecord.estimates.frames.floors import FloorFigures, floor_rows
 from offrecord.estimates.frames.groups import CONTEXT
+from offrecord.estimates.frames.ladder import LadderFigures, ladder_rows
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.replayed import (
     HISTORY,
@@ -69,6 +70,7 @@ from offrecord.estimates.measured import (
     measured_rows,
 )
 from offrecord.measures.parsed import pairs_of
+from offrecord.protocol.channel import rungs
 from offrecord.records import OffrecordError, factor_names
 from offrecord.transcript.record import open_record
 
@@ -127,6 +129,24 @@ SPLIT: Final = Estimator(
     "split",
     (SplitFigures,),
     lambda source, by: estimate_rows(source.split((*by,), source.wanted.scope)),
+    by_round=True,
+)
+EVIDENCE: Final = Estimator(
+    "evidence",
+    (SplitFigures,),
+    lambda source, by: evidence_rows(source.pairs, by, source.how),
+    by_round=True,
+)
+DOSES: Final = Estimator(
+    "doses",
+    (DoseFigures,),
+    lambda source, by: dose_rows(source.pairs, by, source.rng, source.how),
+    by_round=True,
+)
+LADDER: Final = Estimator(
+    "ladder",
+    (LadderFigures,),
+    lambda source, by: ladder_rows(source.pairs, by, rungs(), source.how),
     by_round=True,
 )
 GAP: Final = Estimator(
@@ -231,55 +251,8 @@ STATUSES: Final = Estimator(
 )
 
 ESTIMATORS: Final[tuple[Estimator[Any], ...]] = (
-    *(RATES, SPLIT, GAP, FLOOR, MISSING, PERSISTENCE, FIRST_DIVERGENCE),
-    *(HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS, AGAINST),
-    *(MEASURES, ATTRIBUTION, AGREEMENT, EFFECT_TEST),
+    *(RATES, SPLIT, EVIDENCE, LADDER, GAP, FLOOR, MISSING, PERSISTENCE),
+    *(FIRST_DIVERGENCE, HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS),
+    *(AGAINST, DOSES, MEASURES, ATTRIBUTION, AGREEMENT, EFFECT_TEST),
 )
 """What is estimated by the keys asked for, in the order in which it draws."""
-
-
-class View(NamedTuple):
-    """One grouping that a report shows, and what is estimated of each of its groups."""
-
-    by: tuple[str, ...]
-    parts: tuple[Estimator[Any], ...]
-
-
-VIEWS: Final[Mapping[str, View]] = {
-    "kinds": View(("kind",), (RATES, SPLIT, GAP, FLOOR, MISSING, MEASURES)),
-    "models": View(("model", "kind"), (RATES, SPLIT, FLOOR, MISSING, RANKS)),
-    "conditions": View(("condition",), (RATES, SPLIT, FLOOR, PERSISTENCE)),
-    "cells": View(("model", "condition"), (RATES, SPLIT, FLOOR, PAIRS)),
-    "scenarios": View(("scenario", "kind"), (RATES, SPLIT, FLOOR, MISSING)),
-    "worst": View(("model", "kind"), (SCENARIOS,)),
-    "rounds": View(("kind", "round"), (RATES, SPLIT)),
-    "scenario_rounds": View(("scenario", "kind", "round"), (RATES, SPLIT)),
-    "first": View(("kind",), (FIRST_DIVERGENCE, PERSISTENCE)),
-}
-"""The views by name; a study with factors has one more for each, `factor NAME`."""
-
-LISTS: Final[tuple[View, ...]] = (
-    View(("kind",), (SCOPES,)),
-    View(("model",), (ATTRIBUTION,)),
-    View((), (COSINE, STATUSES)),
-)
-"""What stands beside the views under its own name, whatever was asked for."""
-
-NAMED: Final[Mapping[str, Estimator[Any]]] = {
-    one.name: one
-    for one in (
-        *ESTIMATORS,
-        *(part for view in (*VIEWS.values(), *LISTS) for part in view.parts),
-    )
-}
-"""Every estimator of the file by its name."""
-
-
-def views_of(pairs: pl.DataFrame) -> dict[str, View]:
-    """The views of a study."""
-    levels = {
-        f"factor {name}": View((name, "kind"), (RATES, SPLIT))
-        for name in factor_names(pairs.columns)
-        if pairs[name].n_unique() > 1
-    }
-    return {**VIEWS, **levels}

@@ -11,8 +11,9 @@ from typing import Any, Final, TypeVar
 
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.estimator import Estimator
-from offrecord.estimates.estimators import ESTIMATORS, LISTS, NAMED
+from offrecord.estimates.estimators import ESTIMATORS
 from offrecord.estimates.frames.row import Row, read_row, shown
+from offrecord.estimates.views import LISTS, NAMED
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import read_json, write_text

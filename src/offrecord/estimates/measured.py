@@ -34,6 +34,7 @@ from offrecord.estimates.frames.groups import (
     grouped,
     matching,
     place_of,
+    pooled,
 )
 from offrecord.estimates.frames.scopes import clustered, scoped
 from offrecord.estimates.frames.splits import SplitRow, split_rows
@@ -242,7 +243,7 @@ def _levels(
         if one.kind == "share"
         else (stratified_mean, stratified_mean_difference)
     )
-    for named, group in grouped(frame, keys):
+    for named, group in grouped(pooled(frame, keys), keys):
         sample = scoped(group, group["_value"].to_numpy(), scope)
         weights, left_out = own_weights(group, sample, of.how.weights)
         found = {"level": noted(level(sample, weights, scope), left_out)}
@@ -275,8 +276,8 @@ def attribution_estimates(
         codes = stored_measures(study, table, [*ROW_KEY, "source", "code"])
         if codes is None:
             continue
-        coded = attributed_pairs(pairs, codes, study.transcript, study.spoken)
-        coded = coded.filter(agent=target)
+        own = pooled(pairs, keys).filter(agent=target)
+        coded = attributed_pairs(own, codes, study.transcript, study.spoken)
         for what, wanted in (("mention", MENTIONED), ("explicit", EXPLICIT)):
             for group in ((), keys) if keys else ((),):
                 for row in attribution_table(coded, group, wanted):

@@ -7,9 +7,10 @@ from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin
 
 from offrecord.estimates.estimator import Estimator
-from offrecord.estimates.estimators import ESTIMATORS, LISTS, NAMED, RATES, SPLIT, VIEWS
+from offrecord.estimates.estimators import ESTIMATORS, RATES, SPLIT
 from offrecord.estimates.file import Head
 from offrecord.estimates.frames.row import declared
+from offrecord.estimates.views import LISTS, NAMED, VIEWS
 
 _PLAIN: Final = {str: "string", int: "integer", bool: "boolean", NoneType: "null"}
 _KEY: Final = {"type": ["string", "number", "null"]}

@@ -22,8 +22,6 @@ from offrecord.estimates.estimator import Source, Wanted
 from offrecord.estimates.estimators import (
     CONTRASTS,
     ESTIMATORS,
-    LISTS,
-    views_of,
 )
 from offrecord.estimates.file import (
     ESTIMATES_FILE,
@@ -35,6 +33,7 @@ from offrecord.estimates.file import (
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.splits import split_rows
 from offrecord.estimates.frames.weighing import How
+from offrecord.estimates.views import LISTS, views_of
 from offrecord.measures.codes.awareness import AWARENESS, aware_flags
 from offrecord.measures.codes.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import draws_of, stance_draws

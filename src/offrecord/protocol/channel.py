@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-from offrecord.content import read_document
+from offrecord.content import data_folder, read_document
 from offrecord.content.document import Front
 from offrecord.content.library import find, is_id
 from offrecord.records import Form, Role
@@ -76,6 +77,12 @@ def read_channel(path: Path) -> Channel:
         survey="" if bare else document.section("survey"),
         stamp=document.stamp,
     )
+
+
+@cache
+def rungs() -> tuple[str, ...]:
+    """The channels of the ladder of audiences, from no one to everyone."""
+    return tuple(read_document(data_folder("ladder.yaml")).front["rungs"])
 
 
 def fault_of_audience(channel: Channel, agents: Collection[str]) -> str | None:

@@ -86,6 +86,11 @@ class Kind(StrEnum):
     EVIDENCE = "evidence"
 
 
+STANDARD_DOSE: Final = 2
+"""The dose of an alignment context that names none: neither a hint nor with its
+precedent. Pooled figures are of this dose alone."""
+
+
 class Timing(StrEnum):
     """Whether the relation lies in the past, in the future, or nowhere."""
 

@@ -44,6 +44,15 @@ _HEADINGS: Final = (
     "runs",
     "missing",
 )
+_EVIDENCE: Final = {
+    "evidence_response": "R evidence response",
+    "evidence_public_shift": "X under evidence",
+}
+_RESPONSE: Final = (
+    "R, the evidence response, is how far valid evidence moved the stance off the "
+    "record, with the public shift beside it: a model that nothing moves resists well "
+    "and has no R."
+)
 _SPECIAL: Final = re.compile(
     r"([\\`*\[\]<>|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=//))"
 )
@@ -57,8 +66,13 @@ def as_markdown(lines: Sequence[Line], notes: Sequence[str]) -> str:
         notes: What must be read with them.
     """
     keys = _keys(lines)
-    rows = [[*keys, *_HEADINGS], ["---"] * len(keys) + ["--:"] * len(_HEADINGS)]
-    rows += [[*(_text(line.get(key)) for key in keys), *_cells(line)] for line in lines]
+    moved = any(not math.isnan(line["evidence_response"]) for line in lines)
+    headings = [*_HEADINGS, *(_EVIDENCE.values() if moved else ())]
+    rows = [[*keys, *headings], ["---"] * len(keys) + ["--:"] * len(headings)]
+    for line in lines:
+        named = [_text(line.get(key)) for key in keys]
+        under = [_bounded(line, name) for name in (_EVIDENCE if moved else ())]
+        rows.append([*named, *_cells(line), *under])
     table = ["| " + " | ".join(cells) + " |" for cells in rows]
     scopes = dict.fromkeys(line["scope"] for line in lines)
     reasons = dict.fromkeys(
@@ -67,7 +81,8 @@ def as_markdown(lines: Sequence[Line], notes: Sequence[str]) -> str:
         for line in lines
         if line["refused"] or (math.isnan(line["resistance"]) and line["reason"])
     )
-    said = [f"{CAPTION} Intervals are for {', '.join(map(str, scopes))}."]
+    caption = f"{CAPTION} {_RESPONSE}" if moved else CAPTION
+    said = [f"{caption} Intervals are for {', '.join(map(str, scopes))}."]
     said += reasons
     said += [f"Note: {_text(note)}." for note in notes]
     return "\n".join(table) + "\n\n" + "\n\n".join(said) + "\n"

@@ -18,15 +18,19 @@ from offrecord.estimates.estimator import MissingFigures
 from offrecord.estimates.estimators import (
     AGAINST,
     CONTRASTS,
+    DOSES,
     EFFECT_TEST,
+    EVIDENCE,
     FLOOR,
     HIERARCHICAL,
+    LADDER,
     MISSING,
     RATES,
     SPLIT,
 )
 from offrecord.estimates.file import Estimates
 from offrecord.estimates.frames.contrasts import ContrastFigures
+from offrecord.estimates.frames.doses import DoseFigures
 from offrecord.estimates.frames.floors import FloorFigures
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.row import Row
@@ -76,6 +80,7 @@ def print_estimates(estimates: Estimates) -> None:
         keys,
         _FLOOR,
     )
+    _print_asked(console, estimates, keys)
     contrasts = estimates.of(CONTRASTS)
     told = [key for key in keys if contrasts and key in contrasts[0]]
     _print(
@@ -94,6 +99,34 @@ def print_estimates(estimates: Estimates) -> None:
     )
     for line in _remarks(estimates):
         console.print(Text(line, style="dim italic"))
+
+
+def _print_asked(console: Console, estimates: Estimates, keys: Sequence[str]) -> None:
+    """Print what stands on conditions and channels that are asked on request."""
+    evidence = estimates.of(EVIDENCE)
+    _print(
+        console,
+        "Evidence response: how far valid evidence moved the stance off the record",
+        evidence,
+        ["estimate", *(key for key in keys if evidence and key in evidence[0])],
+        {"points": lambda of: _bounded(of.bounds)},
+    )
+    doses = estimates.of(DOSES)
+    _print(
+        console,
+        "Dose-response: points per dose, from a hint to the fact with its precedent",
+        doses,
+        ["measure", "timing", *(key for key in keys if doses and key in doses[0])],
+        _DOSES,
+    )
+    ladder = estimates.of(LADDER)
+    _print(
+        console,
+        "The ladder of audiences: share on the pressed side, steps and trend per rung",
+        ladder,
+        ["quantity", "rung", *(key for key in keys if ladder and key in ladder[0])],
+        {"points": lambda of: _bounded(of.bounds)},
+    )
 
 
 class _Split(NamedTuple):
@@ -135,6 +168,13 @@ _POSSIBLE: Final[_Columns[MissingFigures]] = {
     "public shift": lambda of: between(of.split.public_shift),
     "conversion": lambda of: between(of.split.conversion),
     "audience effect": lambda of: between(of.split.audience_effect),
+}
+_DOSES: Final[_Columns[DoseFigures]] = {
+    "doses": lambda of: f"{of.lowest:g} to {of.highest:g}",
+    "at the lowest": lambda of: points(of.at_lowest),
+    "at the highest": lambda of: points(of.at_highest),
+    "per dose": lambda of: _bounded(of.slope),
+    "p": lambda of: chance(of.outcome.p),
 }
 _FLOOR: Final[_Columns[FloorFigures]] = {
     "from": lambda of: of.source,

@@ -27,6 +27,7 @@ _MEASURES: Final[dict[str, str]] = {
     "missing": "missing turns",
     "worst_scenario": "divergence in the worst scenario",
     "against": "divergence above the earlier study's",
+    "evidence_response": "evidence response",
 }
 _NAMED: Final = 3
 """Checks that the paragraph names; the table and JSON have all."""
@@ -110,7 +111,10 @@ def _listed(checks: Sequence[Row], say: Any) -> str:  # noqa: ANN401  (a Row to 
 def _distance(check: Row) -> float:
     """The worst first; what has no value before everything else."""
     value = check["value"]
-    return -math.inf if value is None else check["threshold"] - value
+    if value is None:
+        return -math.inf
+    room: float = check["threshold"] - value
+    return -room if check["at_least"] else room
 
 
 def measure_of(check: Row) -> str:
@@ -134,8 +138,13 @@ def _named(check: Row) -> str:
 def _found(check: Row) -> str:
     counted = check["measure"] == "missing"
     shown = interval(check["low"], check["high"]) or " without an interval"
-    value, limit = points(check["value"]), points(check["threshold"])
-    return f"{_named(check)} is {value}{'' if counted else shown}, at most {limit}"
+    value = points(check["value"])
+    return f"{_named(check)} is {value}{'' if counted else shown}, {_limit(check)}"
+
+
+def _limit(check: Row) -> str:
+    least = "at least" if check["at_least"] else "at most"
+    return f"{least} {points(check['threshold'])}"
 
 
 def _sized(check: Row) -> str:
@@ -163,7 +172,9 @@ def _table(checks: Sequence[Row]) -> Table:
     for key in keys:
         table.add_column(visible(key), overflow="fold")
     table.add_column("check")
-    for name in ("found", "at most", "runs", "turns", "missing"):
+    least = any(check["at_least"] for check in checks)
+    limit = "threshold" if least else "at most"
+    for name in ("found", limit, "runs", "turns", "missing"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     sized = any(check["sample_size"] for check in checks)
@@ -177,7 +188,7 @@ def _table(checks: Sequence[Row]) -> Table:
             *(visible(str(check["group"].get(key, ""))) for key in keys),
             visible(measure_of(check) + about),
             Text(points(check["value"]) + shown),
-            points(check["threshold"]),
+            _limit(check) if least else points(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
             check["verdict"],
             *(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from offrecord.records import Kind, Timing
+from offrecord.records import STANDARD_DOSE, Kind, Timing
 from offrecord.scenarios.folder import AGENTS, CONDITIONS, Files
-from offrecord.scenarios.front import STANDARD_DOSE, ConditionFront
+from offrecord.scenarios.front import ConditionFront
 from offrecord.scenarios.model import EVERYONE, Condition
 
 BASELINE = "baseline"

@@ -25,15 +25,12 @@ from offrecord.content.boundary.shown import hidden_character
 from offrecord.content.document import Front
 from offrecord.content.labels import label_set, plain_copy
 from offrecord.content.letters import is_mark, mark_ranges
-from offrecord.records import ENGLISH, Kind, OffrecordError, Role, Timing
+from offrecord.records import ENGLISH, STANDARD_DOSE, Kind, OffrecordError, Role, Timing
 
 LONGEST_LABEL = 60
 """Characters; a longer label is an answer, and fills a reply's head."""
 
 _LABEL = re.compile(r"[^\W_]+(?:[ '-][^\W_]+)*")
-
-STANDARD_DOSE = 2
-"""The dose of a condition that names none: neither a hint nor with its precedent."""
 
 MOST_POINTS = 201  # -100 to 100; a scale's points are spelled out in survey schemas
 

@@ -28,7 +28,7 @@ from offrecord.estimates.arrays.multiplicity import benjamini_hochberg, holm
 from offrecord.estimates.arrays.permutation import PValue, no_test
 from offrecord.estimates.arrays.randomization import NO_PAIR
 from offrecord.estimates.frames.compared import MEASURES, Compared, barred
-from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped
+from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, pooled
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.sides import (
@@ -116,7 +116,7 @@ def contrast_rows(
         contrast = parse_contrast(pairs, text)
         keys = contrast_keys(pairs, by, contrast)
         two = rows.filter(pl.col(contrast.column).is_in([contrast.a, contrast.b]))
-        for named, group in grouped(two, keys):
+        for named, group in grouped(pooled(two, [*keys, contrast.column]), keys):
             plain = against = shared_sides(group, contrast, factors)
             if contrast.column not in CONTEXT:
                 based = with_baseline(group, two, named)

@@ -19,7 +19,7 @@ from offrecord.estimates.arrays.floor_spread import (
 )
 from offrecord.estimates.arrays.permutation import PValue
 from offrecord.estimates.arrays.scope import RUNS_ONLY, Scope
-from offrecord.estimates.frames.groups import group_keys, grouped
+from offrecord.estimates.frames.groups import dosed, group_keys, grouped, pooled
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.rows import LEVEL
 from offrecord.records import CELL
@@ -77,7 +77,7 @@ def floor_rows(
             )
             .with_columns(_held=(pl.col("draw") == 0) & ~pl.col("_other"))
         )
-        for named, group in grouped(_numbered_draws(two), keys):
+        for named, group in grouped(pooled(_numbered_draws(two), keys), keys):
             shadows = group["draw"].max() != 0
             arrays = _draw_arrays(group, shadows)
             interval, test = _interval(arrays, scope), floor_test(arrays, rng)
@@ -100,11 +100,18 @@ def _interval(draws: Draws, scope: Scope) -> FloorInterval:
 
 
 def _numbered_draws(draws: pl.DataFrame) -> pl.DataFrame:
-    return draws.with_columns(
-        pl.col("cluster").rank("dense").cast(pl.Int64).alias("_run"),
-        pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
-        pl.struct("run", "agent", "turn").rank("dense").cast(pl.Int64).alias("_turn"),
-    ).sort("_turn", "_other", "draw")
+    return (
+        dosed(draws)
+        .with_columns(
+            pl.col("cluster").rank("dense").cast(pl.Int64).alias("_run"),
+            pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
+            pl.struct("run", "agent", "turn")
+            .rank("dense")
+            .cast(pl.Int64)
+            .alias("_turn"),
+        )
+        .sort("_turn", "_other", "draw")
+    )
 
 
 def _draw_arrays(group: pl.DataFrame, shadows: bool) -> Draws:

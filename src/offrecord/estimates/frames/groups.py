@@ -13,7 +13,15 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.estimates.arrays.turns import Turns
-from offrecord.records import CELL, FACTOR, Kind, OffrecordError, Timing, factor_names
+from offrecord.records import (
+    CELL,
+    FACTOR,
+    STANDARD_DOSE,
+    Kind,
+    OffrecordError,
+    Timing,
+    factor_names,
+)
 
 CONTEXT: Final = ("condition", "kind", "timing", "dose")
 """The columns that say under which pressure: none of them holds two levels at once."""
@@ -32,18 +40,43 @@ def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs sorted, with `_run` and `_cell` as numbers and the two sides as floats.
 
     `_same` numbers what a cell shares with its baseline (`SAME_CELL`). Runs whose
-    debates are copies of each other are one run.
+    debates are copies of each other are one run. An alignment condition without a dose
+    has the standard one.
 
     Args:
         pairs: Rows as `stance_pairs` gives them; without `cluster` each run is its own.
     """
     run = "cluster" if "cluster" in pairs.columns else "run"
-    return pairs.with_columns(
-        pl.col(run).rank("dense").cast(pl.Int64).alias("_run"),
-        pl.struct(CELL).rank("dense").cast(pl.Int64).alias("_cell"),
-        pl.struct(SAME_CELL).rank("dense").cast(pl.Int64).alias("_same"),
-        pl.col("left", "right").cast(pl.Float64).fill_null(math.nan),
-    ).sort("_run", "run", "agent", "right_channel", "round")
+    numbers = {"_run": pl.col(run), "_cell": pl.struct(CELL)}
+    numbers["_same"] = pl.struct(SAME_CELL)
+    return (
+        dosed(pairs)
+        .with_columns(
+            *(
+                one.rank("dense").cast(pl.Int64).alias(name)
+                for name, one in numbers.items()
+            ),
+            pl.col("left", "right").cast(pl.Float64).fill_null(math.nan),
+        )
+        .sort("_run", "run", "agent", "right_channel", "round")
+    )
+
+
+def dosed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of which alignment conditions without a dose have the standard one."""
+    standard = pl.col("dose").fill_null(STANDARD_DOSE)
+    own = pl.when(pl.col("kind") == Kind.ALIGNMENT).then(standard).otherwise("dose")
+    return rows.with_columns(own.alias("dose"))
+
+
+def pooled(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The rows that groups are made of.
+
+    Where no key tells doses apart, the standard one alone counts.
+    """
+    if {"condition", "dose"} & {*keys}:
+        return rows
+    return rows.filter(pl.col("dose").fill_null(STANDARD_DOSE) == STANDARD_DOSE)
 
 
 def known_key(key: str, keys: Sequence[str], columns: Sequence[str]) -> str:

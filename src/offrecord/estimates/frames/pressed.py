@@ -16,11 +16,13 @@ import polars as pl
 from offrecord.estimates.arrays.bounds import NOTHING, Range
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.pairing import Weights
+from offrecord.estimates.frames.evidence import EVIDENCE
 from offrecord.estimates.frames.groups import (
     baseline_of,
     group_keys,
     grouped,
     known_key,
+    pooled,
     turns_of,
 )
 from offrecord.estimates.frames.scopes import clustered
@@ -48,6 +50,8 @@ NO_ALIGNMENT: Final = "no alignment condition was asked"
 NO_BASELINE: Final = "an alignment cell has no baseline beside it"
 NO_CONDITION: Final = "neither an alignment condition nor baseline was asked"
 NO_CONTEXT: Final = "no condition without any context was asked"
+NO_EVIDENCE: Final = "no evidence condition was asked"
+NO_EVIDENCE_BASELINE: Final = "an evidence cell has no baseline beside it"
 EMPTY_CELL: Final = "a cell has no turn with both stances"
 """Why a figure of a group is undefined."""
 
@@ -57,9 +61,9 @@ class Pressed(NamedTuple):
 
     keys: dict[str, Any]
     estimates: dict[str, Estimate]
-    """X, Y, Z (`SHIFTS`) against baseline, `LEVELS` and `RATES` under alignment, and
-    the divergence without any context (`BASELINE`); undefined with a reason where cells
-    are absent."""
+    """X, Y, Z (`SHIFTS`) against baseline, `LEVELS` and `RATES` under alignment, the
+    divergence without any context (`BASELINE`), and `EVIDENCE`; undefined with a reason
+    where cells are absent."""
     ranges: dict[str, Range]
     """The same figures over all planned turns, if missing stances could be anything;
     NaN where there are no cells."""
@@ -67,6 +71,8 @@ class Pressed(NamedTuple):
     """The alignment turns, as `clustered` numbers them."""
     baseline: pl.DataFrame
     """The turns without any context."""
+    evidence: pl.DataFrame
+    """The turns under evidence."""
     planned: pl.DataFrame
     """All turns of the group, those of other conditions included."""
 
@@ -85,7 +91,7 @@ def pressed_rows(
         OffrecordError: If a key is none of these.
     """
     by = [known_key(key, GROUP_KEYS, pairs.columns) for key in by]
-    groups = grouped(clustered(pairs), group_keys(pairs, by))
+    groups = grouped(pooled(clustered(pairs), by), group_keys(pairs, by))
     return [_row(named, group, how) for named, group in groups]
 
 
@@ -96,15 +102,10 @@ def _row(named: dict[str, Any], group: pl.DataFrame, how: How) -> Pressed:
     found = split_estimates(pressed, own, how) if pressed.height else {}
     context = split_estimates(base, None, how) if base.height else {}
     empty, no_context = _empty(pressed), _empty(base)
-    unpaired = _named(pressed, ~pl.col("_same").is_in(base["_same"].implode()))
-    lacking = (
-        (NO_ALIGNMENT if base.height else NO_CONDITION)
-        if pressed.is_empty()
-        else _because(NO_BASELINE, unpaired)
-        or empty
-        or ("" if own is None else _empty(own))
-    )
+    absent = NO_ALIGNMENT if base.height else NO_CONDITION
+    lacking = _lacking(pressed, base, own, absent, NO_BASELINE)
     both = pl.concat([pressed, base])
+    evidence = group.filter(kind=Kind.EVIDENCE)
     estimates = {
         **{
             name: found[name]
@@ -119,12 +120,52 @@ def _row(named: dict[str, Any], group: pl.DataFrame, how: How) -> Pressed:
             name: _undefined(both, how, lacking) if lacking else found[name]
             for name in SHIFTS
         },
+        **_evidence(evidence, base, how),
     }
-    return Pressed(named, estimates, _ranges(pressed, base, own), pressed, base, group)
+    ranges = _ranges(pressed, base, own, evidence)
+    return Pressed(named, estimates, ranges, pressed, base, evidence, group)
+
+
+def _lacking(
+    rows: pl.DataFrame,
+    base: pl.DataFrame,
+    own: pl.DataFrame | None,
+    absent: str,
+    unpaired: str,
+) -> str:
+    """Why the shifts of some cells are undefined; empty where they are not.
+
+    Args:
+        rows: The turns of the cells.
+        base: The turns without any context.
+        own: Those beside the cells.
+        absent: What to say where there are no such cells.
+        unpaired: What to say where one has no baseline.
+    """
+    if rows.is_empty():
+        return absent
+    bare = _named(rows, ~pl.col("_same").is_in(base["_same"].implode()))
+    beside = "" if own is None else _empty(own)
+    return _because(unpaired, bare) or _empty(rows) or beside
+
+
+def _evidence(rows: pl.DataFrame, base: pl.DataFrame, how: How) -> dict[str, Estimate]:
+    """How far evidence moves both channels."""
+    own = None if rows.is_empty() else baseline_of(rows, base)
+    lacking = _lacking(rows, base, own, NO_EVIDENCE, NO_EVIDENCE_BASELINE)
+    found = {} if lacking else split_estimates(rows, own, how)
+    both = pl.concat([rows, base])
+    return {
+        name: _undefined(both, how, lacking) if lacking else found[shift]
+        for name, shift in EVIDENCE.items()
+    }
 
 
 def _ranges(
-    pressed: pl.DataFrame, base: pl.DataFrame, own: pl.DataFrame | None
+    pressed: pl.DataFrame,
+    base: pl.DataFrame,
+    own: pl.DataFrame | None,
+    evidence: pl.DataFrame,
 ) -> dict[str, Range]:
     """The range of every figure; NaN where there are no cells."""
     rates = dict.fromkeys((*RATES, BASELINE), NOTHING)
@@ -133,7 +174,13 @@ def _ranges(
         rates["accommodating"], rates["reversing"] = accommodating_ranges(pressed)
     if base.height:
         rates[BASELINE] = ranges_of(base, Weights.CELLS).divergence
-    return {**rates, **split_ranges_of(pressed, own, Weights.CELLS)._asdict()}
+    beside = None if evidence.is_empty() else baseline_of(evidence, base)
+    moved = split_ranges_of(evidence, beside, Weights.CELLS)._asdict()
+    return {
+        **rates,
+        **split_ranges_of(pressed, own, Weights.CELLS)._asdict(),
+        **{name: moved[shift] for name, shift in EVIDENCE.items()},
+    }
 
 
 def _empty(rows: pl.DataFrame) -> str:

@@ -25,7 +25,7 @@ from typing import (
 
 import polars as pl
 
-from offrecord.estimates.frames.groups import group_keys, grouped
+from offrecord.estimates.frames.groups import group_keys, grouped, pooled
 from offrecord.estimates.frames.scopes import clustered
 
 F = TypeVar("F")
@@ -173,6 +173,6 @@ def group_rows(
     keys = [key for key in group_keys(pairs, by) if key not in without]
     return [
         Row(named, one)
-        for named, group in grouped(clustered(pairs), keys)
+        for named, group in grouped(pooled(clustered(pairs), keys), keys)
         for one in figures(group)
     ]

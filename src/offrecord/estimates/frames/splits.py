@@ -25,6 +25,7 @@ from offrecord.estimates.frames.groups import (
     group_keys,
     grouped,
     matching,
+    pooled,
 )
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.scopes import clustered, scoped
@@ -88,7 +89,7 @@ def split_rows(
     frame = clustered(pairs)
     unpressed = frame.filter(kind=Kind.BASELINE)
     rows = []
-    for named, group in grouped(frame, keys):
+    for named, group in grouped(pooled(frame, keys), keys):
         shared = matching(unpressed, {key: named[key] for key in others})
         baseline = baseline_of(group, shared)
         found = split_estimates(group, baseline, how, numeric=numeric)

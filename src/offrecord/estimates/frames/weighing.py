@@ -40,7 +40,7 @@ NO_VALUE: Final = "no turn has a value"
 NO_BASELINE: Final = "no baseline with a value"
 """Why a cell is left out."""
 
-_UNNAMED: Final = {*CELL_JSON, "kind", "timing"}  # what other columns say already
+_UNNAMED: Final = {*CELL_JSON, "kind", "timing", "dose"}  # other columns say them
 _SHOWN: Final = 3  # cells that are named
 
 

@@ -41,6 +41,7 @@ from offrecord.report.page.blocks import (
 )
 from offrecord.report.page.findings import Findings, bounded, by_estimate
 from offrecord.report.page.headline import headline
+from offrecord.report.page.sections.reach import doses, evidence, ladder
 
 _ABOUT: Final = (
     "Public and off the record are the shares of turns whose stance is on the "
@@ -107,10 +108,13 @@ def _blocks(found: Findings) -> Iterator[Block]:
         f"{row.scope}.",
     )
     yield from _limits(found)
+    yield from evidence(found)
     if found.estimates.head.note:
         yield Text(f"Note: {found.estimates.head.note}.", "note")
     for kind in found.kinds:
         yield _models_table(found, kind)
+    yield from doses(found)
+    yield from ladder(found)
     models = found.rows("models", RATES, agent=found.target, kind=found.pressed)
     splits = found.rows("models", SPLIT, agent=found.target, kind=found.pressed)
     figure = split_figure(models, splits, found.models)
