@@ -46,7 +46,7 @@ _PRELOADED: Final = [
         "offrecord.runner.shards.run",
     ),
     *(
-        "offrecord.estimates.estimate",
+        "offrecord.estimates.study",
         "offrecord.measures.measure",
         "offrecord.report.write",
     ),

@@ -13,6 +13,7 @@ import os
 import sys
 import traceback
 import unicodedata
+from contextlib import suppress
 from typing import Final, NoReturn
 
 import click
@@ -79,7 +80,8 @@ def main() -> None:
     codecs.register_error("offrecord", _spelled)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="offrecord")
+            with suppress(OSError):  # what was a file and is a pipe by now
+                stream.reconfigure(errors="offrecord")
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as exit_:
