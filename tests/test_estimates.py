@@ -364,5 +364,7 @@ def test_a_frame_of_pairs_is_estimated_as_a_long_frame() -> None:
     assert undefined.height
     assert undefined["reason"].is_not_null().all()
     assert set(alone["scope"]) == {"new models"}
-    with pytest.raises(OffrecordError, match="use any of runs, scenarios, models"):
+    with pytest.raises(
+        OffrecordError, match="use any of runs, pairs, scenarios, models"
+    ):
         offrecord.estimate(study, scope="worlds")
