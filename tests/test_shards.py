@@ -245,7 +245,7 @@ def test_a_debate_that_failed_is_not_in(
 def test_a_shard_that_never_began_leaves_no_design(tmp_path: Path) -> None:
     out = tmp_path / "study"
     wrong = {**ASKED, "models": ("simulated/null",), "options": ("-M", "speed=1")}
-    with pytest.raises(OffrecordError, match="model simulated/null: .*speed"):
+    with pytest.raises(OffrecordError, match=r"model simulated/null: .*speed"):
         shard(out, Part(1, 2), **wrong)
     assert not list(out.rglob("study.*"))
 
