@@ -215,18 +215,22 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
     assert (
         "moved the public stance of alpha by 45.5 [42.3, 48.3] points toward the "
         "pressed side: 15.6 [13.0, 17.6] of them hold off the record too "
-        "(conversion), 29.9 [25.6, 34.1] appear only in public (audience effect)."
+        "(conversion), 29.9 [25.9, 33.7] appear only in public (audience effect)."
     ) in page.words
     assert "34.0 accommodating and 5.4 reversing" in page.words
-    # 1: one figure, four standard errors.
-    scopes = page.tables["One figure, four scopes (alpha, alignment)"]
-    errors = {line[1]: line[3] for line in scopes[1:5]}
+    # 1: one figure, a standard error for each scope; none for three scenarios.
+    scopes = page.tables["One figure, and whom it speaks about (alpha, alignment)"]
+    errors = {line[1]: line[4] for line in scopes[1:7]}
     assert errors == {
         "new runs of the same cells": "1.2",
-        "new scenarios": "7.7",
+        "new pairs of model and scenario": "7.7",
+        "new scenarios": "–",
         "new models": "11.6",
+        "new models in new scenarios": "–",
         "turns as independent": "1.4",
     }
+    assert scopes[3][2] == "these models in scenarios like these"
+    assert "only 3 scenarios: an interval for new scenarios takes" in page.words
     # 3: the noise floor at turn 1.
     floor = {line[0]: line[2:6] for line in page.tables["The noise floor (alpha)"]}
     assert floor["alignment-historical"] == ["32.2", "15.8", "6.7", "20.9"]

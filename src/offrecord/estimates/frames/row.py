@@ -15,6 +15,7 @@ from types import UnionType
 from typing import (
     Annotated,
     Any,
+    Final,
     Generic,
     NamedTuple,
     TypeVar,
@@ -84,7 +85,7 @@ class Row(Mapping[str, Any], Generic[F_co]):
 
 
 def shown(row: Row[F]) -> Row[F]:
-    """A row as it is shown: without an interval that is refused."""
+    """A row as it is shown: without an interval that is refused, and its error."""
     of: Any = row.of
     if not getattr(of, "refused", False):
         return row
@@ -96,7 +97,7 @@ def shown(row: Row[F]) -> Row[F]:
     return Row(row.group, replace(of, **hidden))
 
 
-_LIMITS = {"low", "high", "ci_low", "ci_high"}
+_LIMITS: Final = {"low", "high", "ci_low", "ci_high", "se"}
 
 
 def read_row(stored: Mapping[str, Any], figures: type[F_co]) -> Row[F_co]:
