@@ -33,7 +33,7 @@ import click
 
 from offrecord.cli import cli, main
 from offrecord.runner.options import split_options
-from offrecord.task import debate
+from offrecord.task import debate, study
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
@@ -207,10 +207,11 @@ def parse(words: list[str]) -> None:
 
 
 def unknown_task_arguments(words: list[str]) -> set[str]:
-    """Names behind `-T` that are no argument of our task."""
+    """Names behind `-T` that are no argument of the task of ours that is named."""
     following = itertools.pairwise(words)
     given = {value.partition("=")[0] for word, value in following if word == "-T"}
-    return given - set(inspect.signature(debate).parameters)
+    task = study if "offrecord/study" in words else debate
+    return given - set(inspect.signature(task).parameters)
 
 
 def _show(page: Path) -> None:

@@ -244,14 +244,14 @@ def test_designs_and_checks_take_the_same_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "offrecord content check ./mine" in run("new", "scenario", "mine")
+    assert "offrecord content check mine" in run("new", "scenario", "mine")
     for name in ("mine", "./mine", "promotion", "scenario/promotion"):
         assert run("check", name).startswith("OK ")
         found = with_full_paths({"scenarios": (name,)}, tmp_path)
         [scenario] = load_scenarios(found["scenarios"])
         assert scenario.id == name.rpartition("/")[2]
     # What ships is never hidden; a folder is called what it is from anywhere.
-    run("copy", "scenario/promotion", ".")
+    assert "content check ./promotion" in run("new", "scenario", "promotion")
     assert with_full_paths(
         {"scenarios": ("promotion", "./promotion", "mine")}, tmp_path
     )["scenarios"] == ("promotion", str(tmp_path / "promotion"), str(tmp_path / "mine"))

@@ -85,6 +85,7 @@ def check(name: str) -> None:
 
 
 def _next(place: Path) -> str:
-    # A bare name is that of what ships, where there is one.
-    bare = not place.is_absolute() and len(place.parts) == 1
-    return f"then: offrecord content check {'./' if bare else ''}{place}"
+    from offrecord.content.library import entries
+
+    taken = str(place) in {entry.id for entry in entries()[0]}  # by what ships, say
+    return f"then: offrecord content check {'./' if taken else ''}{place}"
