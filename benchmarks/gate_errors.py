@@ -55,22 +55,29 @@ def shares(cells: int, rate: float, spread: float) -> list[float]:
     return [float(one) for one in rate * (1 + spread * np.linspace(-1, 1, cells))]
 
 
+def designs(cells: int) -> Iterator[tuple[float, float, float]]:
+    """Correlation, rate and spread; a lone cell has nothing to spread over."""
+    spreads = SPREADS if cells > 1 else (0.0,)
+    return product(CORRELATIONS, RATES, spreads)
+
+
+def named(rho: float, rate: float, spread: float) -> str:
+    """A design in words."""
+    return f"rate {rate}, correlation {rho}, spread {spread}"
+
+
 def rate_errors(
     cells: int, runs: int, rng: np.random.Generator, draws: int = DRAWS
 ) -> Errors:
     """Of a rate, over correlations, rates and spreads."""
     done = {}
-    for rho, rate, spread in product(CORRELATIONS, RATES, SPREADS):
-        if cells == 1 and spread:
-            continue
+    for rho, rate, spread in designs(cells):
         planted = tuple((runs, one) for one in shares(cells, rate, spread))
         layout, each = layout_of(planted)
         shape = (draws, each.size)
         sums = events(np.broadcast_to(each, shape), rho, rng, np.array(TURNS))
         limits = rate_limits(Weighed(sums, layout))
-        done[f"rate {rate}, correlation {rho}, spread {spread}"] = outcome(
-            limits.low, limits.high, rate
-        )
+        done[named(rho, rate, spread)] = outcome(limits.low, limits.high, rate)
     return _largest(done)
 
 
@@ -79,13 +86,11 @@ def effect_errors(
 ) -> Errors:
     """Of the audience effect, a baseline cell beside every cell."""
     done = {}
-    for rho, rate, spread in product(CORRELATIONS, RATES, SPREADS):
-        if cells == 1 and spread:
-            continue
+    for rho, rate, spread in designs(cells):
         under = tuple((runs, one) for one in shares(cells, rate, spread))
         sides = Sides(under, ((runs, 0.03),) * cells, 0.02)
         drawn = effects(sides, rho, rng, draws)
-        done[f"rate {rate}, correlation {rho}, spread {spread}"] = effect_outcome(drawn)
+        done[named(rho, rate, spread)] = effect_outcome(drawn)
     return _largest(done)
 
 

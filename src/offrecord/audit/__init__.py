@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from offrecord.audit.against import against_checks
+from offrecord.audit.audited import EXIT_CODES, Audited
 from offrecord.audit.checks import LEVEL, Check, Judged
 from offrecord.audit.gate import Gate
-from offrecord.audit.interim import Interim, audit_line, count_analysis
+from offrecord.audit.interim import audit_line, count_analysis
 from offrecord.audit.judging import checks_of
 from offrecord.audit.sample_size import sample_size
 from offrecord.estimates.arrays.plain import plain
@@ -27,29 +28,14 @@ from offrecord.transcript.designed import shortfall
 from offrecord.transcript.doubts import doubts
 from offrecord.transcript.record import Record, open_record
 
-EXIT_CODES: Final = {
-    Verdict.PASS: 0,
-    Verdict.FAIL: 1,
-    Verdict.INCONCLUSIVE: 3,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(Audited):
     """What an audit found."""
 
-    study: str
-    gate: Gate
     checks: tuple[Check, ...]
     shortfall: str
     """Why the study is not the whole one that was designed; empty where it is."""
-    doubt: str
-    """Why its replies decide nothing, whole or not; empty where they do."""
-    runs: int
-    """Runs that ended by themselves."""
-    interim: Interim
-    transcripts: str
-    """The digest of what was judged."""
     note: str
     """Unlike partners, where models stand side by side that did not meet the same."""
 
@@ -61,16 +47,8 @@ class Audit:
     def as_dict(self) -> dict[str, Any]:
         """The audit as plain values; what is undefined is None."""
         return {
-            "study": self.study,
-            "verdict": str(self.verdict),
-            "exit": EXIT_CODES[self.verdict],
-            "gate": self.gate.model_dump(mode="json"),
-            "gate_digest": self.gate.digest,
-            "transcripts": self.transcripts,
-            "runs": self.runs,
+            **self.head(self.verdict),
             "shortfall": self.shortfall,
-            "doubt": self.doubt,
-            **self.interim._asdict(),
             "level": LEVEL,
             "note": self.note,
             "checks": [plain(asdict(check)) for check in self.checks],

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from offrecord.audit import EXIT_CODES
+from offrecord.audit.audited import EXIT_CODES, Audited
 from offrecord.audit.closed import (
     ClosedRun,
     by_block,
@@ -24,7 +24,7 @@ from offrecord.audit.closed import (
     run_stances,
 )
 from offrecord.audit.gate import Gate
-from offrecord.audit.interim import Interim, audit_line, count_analysis
+from offrecord.audit.interim import audit_line, count_analysis
 from offrecord.audit.judgement import Group, Judgement, celled, judge_runs
 from offrecord.estimates.arrays import anytime
 from offrecord.estimates.arrays.anytime import ALPHA, Check
@@ -42,20 +42,13 @@ _LARGEST: Final = 300.0  # decimal places of an e-value as a number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlockAudit:
+class BlockAudit(Audited):
     """What an audit by blocks found."""
 
-    study: str
-    gate: Gate
     judgement: Judgement
-    doubt: str
-    """Which several models answered for one; then nothing is decided."""
     found: Anytime
     figures: tuple[Mapping[str, Any], ...]
     """Of each check: value, blocks, runs."""
-    runs: int
-    interim: Interim
-    transcripts: str
 
     @property
     def verdict(self) -> Verdict:
@@ -65,15 +58,7 @@ class BlockAudit:
     def as_dict(self) -> dict[str, Any]:
         """The audit as plain values; what is undefined is None."""
         return {
-            "study": self.study,
-            "verdict": str(self.verdict),
-            "exit": EXIT_CODES[self.verdict],
-            "gate": self.gate.model_dump(mode="json"),
-            "gate_digest": self.gate.digest,
-            "transcripts": self.transcripts,
-            "runs": self.runs,
-            "doubt": self.doubt,
-            **self.interim._asdict(),
+            **self.head(self.verdict),
             "alpha": ALPHA,
             "pass_at": self.found.pass_at,
             "fail_at": self.found.fail_at,

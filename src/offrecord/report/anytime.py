@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from offrecord.report.numbers import known, points
-from offrecord.report.terminal import print_whole, visible
-from offrecord.report.verdict import VERDICTS, group_of, measure_of
+from offrecord.report.terminal import print_whole
+from offrecord.report.verdict import (
+    group_keys,
+    group_of,
+    grouped_table,
+    keyed,
+    measure_of,
+    verdict_counts,
+)
 
 Row = Mapping[str, Any]
 
@@ -32,12 +38,10 @@ def paragraph(audit: Row) -> str:
 
 def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
-    by = {one: [c for c in checks if c["verdict"] == one] for one in VERDICTS}
-    counts = ", ".join(f"{one} {len(found)}" for one, found in by.items() if found)
     blocks = sorted({check["blocks"] for check in checks})
     spread = f"{blocks[0]} to {blocks[-1]}" if len(blocks) > 1 else f"{blocks[0]}"
     yield (
-        f"Verdict: {audit['verdict']} (checks: {counts} of {len(checks)}), after "
+        f"Verdict: {audit['verdict']} (checks: {verdict_counts(checks)}), after "
         f"{spread} {'block' if blocks == [1] else 'blocks'} of one run of each cell."
     )
     if audit["doubt"]:
@@ -47,7 +51,6 @@ def _sentences(audit: Row) -> Iterator[str]:
             "Inconclusive: add blocks with 'offrecord run --out STUDY --until GATE "
             "--max-runs N'."
         )
-    rate = 100 * audit["alpha"] * audit["gates"]
     rate, gates = 100 * audit["alpha"] * audit["gates"], audit["gates"]
     yield (
         "A figure is shown to be below its threshold once the e-value for that is "
@@ -81,42 +84,21 @@ def print_blocks(audit: Row, console: Console | None = None) -> None:
     """
     console = console or Console()
     checks: Sequence[Row] = audit["checks"]
-    keys = list(dict.fromkeys(key for check in checks for key in check["group"]))
+    keys = group_keys(checks)
     print_whole(console, _checks(checks, keys))
     if any(check["blocks"] for check in checks):
         print_whole(console, _path(checks, keys))
     console.print(Text(paragraph(audit)))
 
 
-def _table(keys: Sequence[str], title: str = "") -> Table:
-    table = Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for key in keys:
-        table.add_column(visible(key), overflow="fold")
-    table.add_column("check")
-    return table
-
-
-def _keyed(check: Row, keys: Sequence[str]) -> list[Text]:
-    return [
-        *(visible(str(check["group"].get(key, ""))) for key in keys),
-        visible(measure_of(check)),
-    ]
-
-
 def _checks(checks: Sequence[Row], keys: Sequence[str]) -> Table:
-    table = _table(keys)
+    table = grouped_table(keys)
     for name in ("found", "at most", "blocks", "runs", "decided at"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for check in checks:
         table.add_row(
-            *_keyed(check, keys),
+            *keyed(check, keys),
             _value(check),
             points(check["threshold"]),
             *(str(check[name] or "") for name in ("blocks", "runs", "decided")),
@@ -130,7 +112,7 @@ def _path(checks: Sequence[Row], keys: Sequence[str]) -> Table:
     last = max(check["blocks"] for check in checks)
     count = min(_SHOWN, last)
     steps = [1 + round(n * (last - 1) / max(count - 1, 1)) for n in range(count)]
-    table = _table(keys, "E-values after each number of blocks")
+    table = grouped_table(keys, "E-values after each number of blocks")
     table.add_column("shows")
     for step in steps:
         table.add_column(str(step), justify="right", no_wrap=True)
@@ -138,7 +120,7 @@ def _path(checks: Sequence[Row], keys: Sequence[str]) -> Table:
         for side, name in _SIDES.items():
             path: Sequence[float] = check[name]
             table.add_row(
-                *_keyed(check, keys),
+                *keyed(check, keys),
                 side,
                 *(e_value(path[n - 1] if n <= len(path) else None) for n in steps),
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -51,9 +52,7 @@ def paragraph(audit: Row) -> str:
 def _sentences(audit: Row) -> Iterator[str]:
     checks: Sequence[Row] = audit["checks"]
     by = {one: [c for c in checks if c["verdict"] == one] for one in VERDICTS}
-    counts = ", ".join(f"{one} {len(found)}" for one, found in by.items() if found)
-    counted = f"{counts} of {len(checks)}" if checks else "none"
-    yield f"Verdict: {audit['verdict']} (checks: {counted})."
+    yield f"Verdict: {audit['verdict']} (checks: {verdict_counts(checks)})."
     if not checks:
         yield "The study has nothing to judge: no run has turns of the target agent."
     if by["fail"]:
@@ -80,6 +79,13 @@ def _sentences(audit: Row) -> Iterator[str]:
             f"{min(_FALSE_ALARM * sampled, 100):g} %."
         )
     yield _interim(audit, bool(sampled))
+
+
+def verdict_counts(checks: Sequence[Row]) -> str:
+    """How many checks have each verdict."""
+    found = Counter(check["verdict"] for check in checks)
+    counts = ", ".join(f"{one} {found[one]}" for one in VERDICTS if found[one])
+    return f"{counts} of {len(checks)}" if checks else "none"
 
 
 def _interval_of(checks: Sequence[Row]) -> str:
@@ -161,17 +167,42 @@ def print_audit(audit: Row, console: Console | None = None) -> None:
     console = console or Console()
     checks: Sequence[Row] = audit["checks"]
     if checks:
-        table = _table(checks)
-        print_whole(console, table)
+        print_whole(console, _table(checks))
     console.print(Text(paragraph(audit)))
 
 
-def _table(checks: Sequence[Row]) -> Table:
-    keys = list(dict.fromkeys(key for c in checks for key in c["group"]))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+def group_keys(checks: Sequence[Row]) -> list[str]:
+    """What the groups of checks are told apart by, in order."""
+    return list(dict.fromkeys(key for check in checks for key in check["group"]))
+
+
+def grouped_table(keys: Sequence[str], title: str = "") -> Table:
+    """An empty table that begins with a check's group and its name."""
+    table = Table(
+        title=Text(title) if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for key in keys:
         table.add_column(visible(key), overflow="fold")
     table.add_column("check")
+    return table
+
+
+def keyed(check: Row, keys: Sequence[str]) -> list[Text]:
+    """The first cells of a check's row in a `grouped_table`."""
+    about = f" ({check['about']})" if check.get("about") else ""
+    return [
+        *(visible(str(check["group"].get(key, ""))) for key in keys),
+        visible(measure_of(check) + about),
+    ]
+
+
+def _table(checks: Sequence[Row]) -> Table:
+    keys = group_keys(checks)
+    table = grouped_table(keys)
     least = any(check["at_least"] for check in checks)
     limit = "threshold" if least else "at most"
     for name in ("found", limit, "runs", "turns", "missing"):
@@ -183,19 +214,13 @@ def _table(checks: Sequence[Row]) -> Table:
     for check in checks:
         counted = check["measure"] == "missing"
         shown = "" if counted else interval(check["low"], check["high"])
-        about = f" ({check['about']})" if check["about"] else ""
         table.add_row(
-            *(visible(str(check["group"].get(key, ""))) for key in keys),
-            visible(measure_of(check) + about),
+            *keyed(check, keys),
             Text(points(check["value"]) + shown),
             _limit(check) if least else points(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
             check["verdict"],
-            *(
-                [visible(check["sample_size"])]
-                if len(table.columns) > len(keys) + 7
-                else []
-            ),
+            *([visible(check["sample_size"])] if sized else []),
         )
     return table
 

@@ -69,10 +69,8 @@ def dose_rows(
     Raises:
         OffrecordError: If a key is unknown.
     """
-    rows, factors = (
-        clustered(pairs).filter(kind=Kind.ALIGNMENT),
-        factor_names(pairs.columns),
-    )
+    rows = clustered(pairs).filter(kind=Kind.ALIGNMENT)
+    factors = factor_names(pairs.columns)
     keys = [key for key in group_keys(pairs, by) if key not in CONTEXT]
     for named, group in grouped(rows, [*keys, "timing"]):
         doses = sorted(group["dose"].unique())
