@@ -32,7 +32,7 @@ quick: $(READY) ## the tests that start no debate and no model: under 90 s on tw
 floor: $(READY) ## what meets Inspect, with the oldest release that pyproject allows
 	rm -rf .floor
 	$(BIN)/pip install --quiet --target .floor $(FLOOR)
-	PYTHONPATH=.floor $(PYTEST) tests/test_inspect.py tests/test_providers_openai.py \
+	PYTHONPATH=$(CURDIR)/.floor $(PYTEST) tests/test_inspect.py tests/test_providers_openai.py \
 		tests/test_quirks.py tests/test_viewer.py
 
 check: $(READY)

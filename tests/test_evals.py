@@ -18,9 +18,11 @@ from inspect_ai.log import (
     read_eval_log,
     write_eval_log,
 )
+from inspect_ai.model import GenerateConfig, get_model
 from inspect_ai.scorer import ScoreEdit
 
 from offrecord.measures.parsed import pairs_of
+from offrecord.records import OffrecordError
 from offrecord.runner.run import run_study
 from offrecord.runner.status import progress_of
 from offrecord.task import debate
@@ -92,6 +94,20 @@ def test_unlike_settings_are_no_cell(
     by = ("--by", "temperature", "--json")
     found = json.loads(offrecord("estimate", str(tmp_path / "s"), *by).out)
     assert {row["factor_temperature"] for row in found} == {"0.0", "1.0"}
+    printed = offrecord("estimate", str(tmp_path / "s"), *by[:2]).out
+    assert " temperature" not in printed
+
+
+def test_settings_of_one_role_are_settings(tmp_path: Path) -> None:
+    for temperature in (0.0, 1.0):
+        config = GenerateConfig(temperature=temperature)
+        partner = get_model("simulated/paper", config=config, memoize=False)
+        held(tmp_path / "logs", model_roles={"partner": partner})
+    with pytest.raises(OffrecordError, match=r"partner_temperature 0.0 in .*1.0 in "):
+        import_inspect(tmp_path / "logs", "s")
+    rows = import_inspect(tmp_path / "logs", "s", split=True).transcript
+    levels = [f'{{"partner_temperature": "{level}"}}' for level in ("0.0", "1.0")]
+    assert sorted(set(rows["factors"])) == levels
 
 
 def test_settings_split_nothing_but_logs(tmp_path: Path, offrecord: Offrecord) -> None:

@@ -337,7 +337,9 @@ def test_a_terminal_without_unicode_gets_no_traceback(
     study = ("--scenario", "promotion", "--rounds", "1", "--out", out)
     run = ("run", "--model", "simulated/paper", "--condition", "baseline", *study)
     for words in (run, ("estimate", out), ("content", "list")):
-        assert offrecord(*words, PYTHONIOENCODING=encoding).code == 0
+        called = offrecord(*words, PYTHONIOENCODING=encoding)
+        assert called.code == 0
+        assert "\\u2013" not in called.printed  # a dash has a hyphen for it
 
 
 THOUGHT = [

@@ -54,7 +54,7 @@ def print_estimates(estimates: Estimates) -> None:
     console, estimates = Console(), estimates.shown
     rates = estimates.of(RATES)
     print_summary(rates, console)
-    keys = list(dict.fromkeys([*estimates.head.by, *(rates[0].group if rates else ())]))
+    keys = list(rates[0].group if rates else estimates.head.by)
     _print(
         console,
         f"The split against baseline, with 95 % intervals for {estimates.head.scope}",

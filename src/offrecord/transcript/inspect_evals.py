@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from inspect_ai.log import EvalLog
+from inspect_ai.model import GenerateConfig, ModelConfig
 
-from offrecord.records import SAMPLING, Cell, OffrecordError, Stamp
+from offrecord.records import SAMPLING, Cell, OffrecordError, Role, Stamp
 
 NOT_SET: Final = "not set"
 """The level of a setting in an eval that leaves it to the provider."""
@@ -27,7 +28,8 @@ class Origin(NamedTuple):
     series: str
     """Logs of one series go on from each other."""
     settings: Mapping[str, Any]
-    """Those that shape text, as far as the eval sets them."""
+    """Those that shape text, as far as the eval sets them; `partner_temperature` is
+    what it sets for the model of that role alone."""
 
 
 def origin_of(head: EvalLog) -> Origin:
@@ -37,9 +39,18 @@ def origin_of(head: EvalLog) -> Origin:
     study = arguments.get("study") or metadata.get("study")
     # Parts of a study number their repeats themselves, whatever plan they are of.
     series = "parts" if arguments.get("part") else str(study or spec.task_id)
-    found = spec.model_generate_config.merge(head.plan.config).model_dump()
-    settings = {name: found[name] for name in SAMPLING if found.get(name) is not None}
+    settings = _set_in(spec.model_generate_config.merge(head.plan.config))
+    for role in Role:
+        seated = (spec.model_roles or {}).get(role)
+        if isinstance(seated, ModelConfig):
+            own = _set_in(seated.config)
+            settings |= {f"{role}_{name}": value for name, value in own.items()}
     return Origin(spec.model, series, settings)
+
+
+def _set_in(config: GenerateConfig) -> dict[str, Any]:
+    found = config.model_dump()
+    return {name: found[name] for name in SAMPLING if found.get(name) is not None}
 
 
 def varied_settings(origins: Mapping[str, Origin], *, split: bool) -> list[str]:
@@ -53,7 +64,8 @@ def varied_settings(origins: Mapping[str, Origin], *, split: bool) -> list[str]:
         OffrecordError: Naming them, if they may not.
     """
     found: dict[str, str] = {}
-    for name in SAMPLING:
+    names = (name for origin in origins.values() for name in origin.settings)
+    for name in dict.fromkeys(names):
         logs: dict[str, dict[str, str]] = {}
         for log, origin in origins.items():
             value = str(origin.settings.get(name, NOT_SET))
