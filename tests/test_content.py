@@ -93,7 +93,7 @@ def test_list_names_what_a_folder_holds_and_what_in_it_is_at_fault(
         ("channel.md", "audience: [record]", "audience: record", "field 'audience'"),
         ("channel.md", "## survey", "## surveys", "unknown section '## surveys'"),
         ("protocol", "{setting}", "", "section '## system' lacks {setting}"),
-        ("intervention.md", "version: 1", "version: x", "field 'version'"),
+        ("arm.md", "version: 1", "version: x", "field 'version'"),
         ("instrument.yaml", "category: reliance", "category: x", "items.0.category'"),
         (
             "instrument.yaml",
@@ -122,7 +122,7 @@ def test_check_names_file_and_field_of_every_kind(
 
 def test_show_prints_what_steers_a_terminal_as_escapes(tmp_path: Path) -> None:
     path = tmp_path / "odd.md"
-    library.new("intervention", path)
+    library.new("arm", path)
     with path.open("a", encoding="utf-8") as file:
         file.write("\nLook: \x1b]0;title\x07 [bold]here[/bold]\n")
     assert r"Look: \x1b]0;title\x07 [bold]here[/bold]" in run("show", str(path))
@@ -151,7 +151,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     library.new("scenario", given / "scenarios" / "library")
     library.new("channel", given / "channels" / "aside.md")
     library.new("protocol", given / "protocols" / "brief")
-    library.new("intervention", given / "interventions" / "pause.md")
+    library.new("arm", given / "arms" / "pause.md")
     library.new("instrument", given / "instruments" / "trust.yaml")
     library.new("channel", given / "channels" / "public.md")  # an id that is taken
     (given / "channels" / "broken.md").write_text("no front matter")
@@ -171,7 +171,7 @@ GIVEN = {
     "scenario": "library",
     "channel": "aside",
     "protocol": "brief",
-    "intervention": "pause",
+    "arm": "pause",
     "instrument": "trust",
 }
 
@@ -210,11 +210,11 @@ def test_content_of_another_package_is_named_by_its_id(tmp_path: Path) -> None:
             "scenarios": ["library"],
             "channels": ["public", "aside"],
             "protocol": "brief",
-            "factors": {"intervention": ["none", "pause"]},
+            "factors": {"arm": ["none", "pause"]},
         }
     )
     assert {case.scenario for case in cases(design)} == {"library"}
-    texts = {case.intervention for case in cases(design)}
+    texts = {case.arm for case in cases(design)}
     assert {bool(text) for text in texts} == {True, False}
     stamps = material_of(design, "library").stamps(cases(design)[0])
     assert stamps["channel aside"].startswith("aside@1:")

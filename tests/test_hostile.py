@@ -431,9 +431,9 @@ def test_a_case_is_named_by_no_path() -> None:
     named = Case(
         scenario="/somewhere/../else/mine",
         condition="baseline",
-        factors={"intervention": "/a/b/../note.md"},
+        factors={"arm": "/a/b/../note.md"},
     )
-    assert named.id == "mine_baseline_intervention-note"
+    assert named.id == "mine_baseline_arm-note"
 
 
 def scenario(folder: Path, labels: str) -> Path:

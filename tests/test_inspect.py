@@ -367,7 +367,7 @@ def test_a_key_in_a_text_that_is_sent_is_refused(
     scenario = here / "scenario.md"
     scenario.write_text(scenario.read_text() + f"\n<!-- {key} -->\n")
     for words in (
-        ("--scenario", "promotion", "--factor", f"intervention={text}"),
+        ("--scenario", "promotion", "--factor", f"arm={text}"),
         ("--scenario", str(here)),
     ):
         done = offrecord(

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-KINDS = click.Choice(["scenario", "channel", "protocol", "intervention", "instrument"])
+KINDS = click.Choice(["scenario", "channel", "protocol", "arm", "instrument"])
 
 
 @click.group()
 def content() -> None:
-    """Scenarios, channels, protocols, interventions and instruments: all are files.
+    """Scenarios, channels, protocols, arms and instruments: all are files.
 
     NAME is KIND/ID, such as scenario/promotion, or the path of a file or folder.
     """

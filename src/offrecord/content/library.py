@@ -52,7 +52,7 @@ SHELVES: Final = {
     "scenario": Shelf("scenarios", "scenario.md"),
     "channel": Shelf("channels", "*.md"),
     "protocol": Shelf("protocols", "protocol.md"),
-    "intervention": Shelf("interventions", "*.md"),
+    "arm": Shelf("arms", "*.md"),
     "instrument": Shelf("instruments", "*.yaml"),
 }
 

@@ -8,7 +8,9 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
 
+from offrecord.protocol.arms import WITHOUT
 from offrecord.protocol.dataset import COUNTERPART, METADATA_KEY
+from offrecord.protocol.factors import ARM
 from offrecord.records import (
     FRAME_KEY,
     STAMP_KEY,
@@ -150,7 +152,7 @@ def sample_metadata(attempt: Attempt) -> dict[str, Any]:
     first, facts, survey = attempt.first, attempt.facts, attempt.survey
     rounds, channels = plan_of(facts)
     content = dict(facts.get("content", {}))
-    keying = {}
+    keying, factors = {}, json.loads(first["factors"])
     if survey is not None:
         content[f"instrument of {first['scenario']}"] = survey["instrument"]
         asked = attempt.instrument(survey)
@@ -168,8 +170,8 @@ def sample_metadata(attempt: Attempt) -> dict[str, Any]:
         METADATA_KEY: {
             "scenario": first["scenario"],
             "condition": first["condition"],
-            "factors": json.loads(first["factors"]),
-            "intervention": "",
+            "factors": factors,
+            "arm": facts.get("arms", {}).get(factors.get(ARM), asdict(WITHOUT)),
             "leaning": facts.get("leaning", {}).get(first["scenario"], ""),
             "keying": keying,
             "rounds": rounds,

@@ -7,14 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from offrecord.protocol.arms import WITHOUT, Arm, arm_of, refuse_arm
 from offrecord.protocol.channel import Channel, fault_of_audience, find_channel
 from offrecord.protocol.design import Design, Names
-from offrecord.protocol.factors import (
-    INTERVENTION,
-    crossed,
-    intervention_text,
-    varied,
-)
+from offrecord.protocol.factors import ARM, crossed, varied
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError
 from offrecord.scenarios.load import load_scenarios, scenario_names
@@ -36,8 +32,7 @@ class Case:
     """A built-in id or a folder, as the design names it."""
     condition: str
     factors: Mapping[str, str] = field(default_factory=dict)
-    intervention: str = ""
-    """The intervention's text, in the template's one place for it."""
+    arm: Arm = WITHOUT
 
     @property
     def id(self) -> str:
@@ -55,15 +50,14 @@ def cases(design: Design) -> list[Case]:
     """
     channels = design_channels(design)
     combinations = [varied(levels) for levels in crossed(design.factors)]
-    texts = {
-        level: intervention_text(level)
-        for level in design.factors.get(INTERVENTION, ())
-    }
+    arms = design_arms(design)
     found: dict[str, Case] = {}
     named = scenario_names(design.scenarios)
     loaded = load_scenarios(named)
     for scenario in loaded:
         _check_agents(design, channels, scenario)
+        for level, arm in arms.items():
+            refuse_arm(level, arm, scenario)
     _check_conditions(design, loaded)
     for name, scenario in zip(named, loaded, strict=True):
         for condition in conditions_of(scenario, design.conditions):
@@ -72,7 +66,7 @@ def cases(design: Design) -> list[Case]:
                     scenario=name,
                     condition=condition,
                     factors=factors,
-                    intervention=texts.get(factors.get(INTERVENTION, ""), ""),
+                    arm=arms.get(factors.get(ARM, ""), WITHOUT),
                 )
                 if case.id in found:
                     raise OffrecordError(
@@ -80,6 +74,15 @@ def cases(design: Design) -> list[Case]:
                     )
                 found[case.id] = case
     return list(found.values())
+
+
+def design_arms(design: Design) -> dict[str, Arm]:
+    """The arms of a design by their levels.
+
+    Raises:
+        OffrecordError: If one is not to be had, or says what to decide.
+    """
+    return {level: arm_of(level) for level in design.factors.get(ARM, ())}
 
 
 def conditions_of(scenario: Scenario, wanted: Names) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from rich.text import Text
 from offrecord.content import Document, read_document
 from offrecord.content.boundary.shown import escaped
 from offrecord.content.library import SHELVES, entries, find, is_id
+from offrecord.protocol.arms import check_arm, read_arm
 from offrecord.protocol.channel import read_channel
-from offrecord.protocol.factors import read_intervention
 from offrecord.protocol.prompts import find_protocol
 from offrecord.records import OffrecordError
 from offrecord.scenarios.check import Finding, check_folder
@@ -65,7 +65,7 @@ def locate(name: str) -> tuple[str, Path]:
         return "channel", path  # whose reader says what is wrong
     if "order" in document.front or "system" in document.sections:
         return "protocol", path
-    return ("intervention" if "text" in document.sections else "channel"), path
+    return ("arm" if "text" in document.sections else "channel"), path
 
 
 def check(name: str) -> Finding:
@@ -81,6 +81,8 @@ def check(name: str) -> Finding:
     if kind == "scenario":
         return check_folder(path)
     try:
+        if kind == "arm":
+            return check_arm(path)
         shown = _READERS[kind](path)
     except OffrecordError as error:
         faults = str(error).split("\n")
@@ -212,9 +214,10 @@ def _protocol(path: Path) -> Shown:
     return _document(read_document(file), facts)
 
 
-def _intervention(path: Path) -> Shown:
-    document = read_intervention(path)
-    return _document(document, {"words": str(len(document.section("text").split()))})
+def _arm(path: Path) -> Shown:
+    arm, document = read_arm(path)
+    facts = {str(name): str(value) for name, value in document.front.items()}
+    return _document(document, {**facts, "words": str(arm.words)})
 
 
 def _document(document: Document, facts: Mapping[str, str]) -> Shown:
@@ -225,6 +228,6 @@ _READERS: Mapping[str, Callable[[Path], Shown]] = {
     "scenario": _scenario,
     "channel": _channel,
     "protocol": _protocol,
-    "intervention": _intervention,
+    "arm": _arm,
     "instrument": _instrument,
 }

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from inspect_ai.dataset import MemoryDataset, Sample
 
+from offrecord.protocol.arms import Arm
 from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.design import Design
 from offrecord.protocol.history import History, Spoken
@@ -73,7 +74,7 @@ def sample_of(
                 "scenario": case.scenario,
                 "condition": case.condition,
                 "factors": dict(case.factors),
-                "intervention": case.intervention,
+                "arm": asdict(case.arm),
                 "leaning": scenario.leaning,
                 "rounds": design.rounds,
                 "shadows": design.shadows,
@@ -162,5 +163,5 @@ def case_of(metadata: dict[str, Any]) -> Case:
         scenario=value["scenario"],
         condition=value["condition"],
         factors=value["factors"],
-        intervention=value["intervention"],
+        arm=Arm.from_dict(value["arm"]),
     )

@@ -18,6 +18,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from offrecord.content.reply import classify_reply, spoken_text
+from offrecord.protocol.arms import WITHOUT, Arm
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.factors import item_order, label_order
 from offrecord.protocol.history import History, HistoryPolicy, Spoken
@@ -115,7 +116,7 @@ class Script:
     seed: int = 0
     structured: bool = False
     """Whether surveys are asked for under a schema."""
-    intervention: str = ""
+    arm: Arm = WITHOUT
     order: tuple[str, ...] = ()
     """The agents of one round as they speak; the scenario's own order by default."""
     scripted: tuple[Role, ...] = ()
@@ -155,7 +156,7 @@ class Script:
             agent=turn.agent,
             visible=history.visible_to(turn.agent, self.policy),
             labels=label_order(self.scenario, self.cell.factors),
-            intervention=self.intervention,
+            arm=self.arm,
         )
         prefix = view.prefix()
         spoken, *others = (self.request(turn, view, prefix, *what) for what in wanted)

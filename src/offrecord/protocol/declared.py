@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from offrecord.content.library import find
-from offrecord.protocol.cases import cases
+from offrecord.protocol.arms import channel_warning
+from offrecord.protocol.cases import cases, design_arms
 from offrecord.protocol.design import Design
-from offrecord.protocol.factors import INTERVENTION
+from offrecord.protocol.factors import ARM
 from offrecord.records import OffrecordError, Role, contrastable, split_contrast
 from offrecord.scenarios.load import builtin_ids, load_scenario, scenario_folder
 
 
 def content_files(design: Design) -> Iterator[Path]:
-    """The user's files whose text a design sends: scenarios and interventions.
+    """The user's files whose text a design sends: scenarios and arms.
 
     Raises:
         OffrecordError: If a scenario has no folder.
@@ -23,9 +24,20 @@ def content_files(design: Design) -> Iterator[Path]:
         if name not in builtin_ids():
             folder = scenario_folder(name)
             yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
-    for level in design.factors.get(INTERVENTION, ()):
-        if level != "none" and (file := find("intervention", level)).is_file():
+    for level in design.factors.get(ARM, ()):
+        if level != "none" and (file := find("arm", level)).is_file():
             yield file
+
+
+def warn_of(design: Design) -> Iterator[str]:
+    """What to know of a design before its first call, one line each.
+
+    Raises:
+        OffrecordError: If an arm is not to be had.
+    """
+    for level, arm in design_arms(design).items():
+        if said := channel_warning(level, arm):
+            yield f"warning: {said}"
 
 
 def check_contrasts(design: Design) -> None:

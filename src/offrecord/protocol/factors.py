@@ -10,13 +10,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from offrecord.content import Document, read_document
-from offrecord.content.library import find
+from offrecord.protocol.arms import NO_ARM
 from offrecord.records import OffrecordError, Stamp, digest
 from offrecord.scenarios.front import Item
 from offrecord.scenarios.model import Scenario
@@ -27,12 +25,12 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The closed factors and their levels; `stated` is as the scenario's file has it."""
 
-INTERVENTION: Final = "intervention"
-"""The open factor: `none`, an id, or the path of a file with a section `## text`."""
+ARM: Final = "arm"
+"""The open factor: `none`, an id, or the path of an arm's file (`arms`)."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
     **{name: levels[0] for name, levels in LEVELS.items()},
-    INTERVENTION: "none",
+    ARM: NO_ARM,
 }
 """The level of a factor that a cell does not state, so that one can be added later."""
 
@@ -78,8 +76,8 @@ def _check(name: str, levels: Sequence[str]) -> None:
                 raise OffrecordError(
                     f"factor '{name}': no level '{level}' (use {allowed})"
                 )
-    elif name != INTERVENTION and len(levels) > 1:
-        known = ", ".join([*LEVELS, INTERVENTION])
+    elif name != ARM and len(levels) > 1:
+        known = ", ".join([*LEVELS, ARM])
         raise OffrecordError(
             f"factor '{name}' changes nothing, so it can have one level only "
             f"(factors that vary the protocol: {known})"
@@ -101,26 +99,3 @@ def item_order(items: Sequence[Item], stamp: Stamp, seed: int) -> tuple[Item, ..
     key = digest([seed, stamp.run, stamp.turn, stamp.agent, "items"])
     generator = np.random.default_rng(int(key, 16))
     return tuple(items[index] for index in generator.permutation(len(items)))
-
-
-def intervention_text(level: str) -> str:
-    """The text of an intervention level.
-
-    Raises:
-        OffrecordError: If the file is missing or has no text.
-    """
-    if level == "none":
-        return ""
-    return read_intervention(find("intervention", level)).section("text")
-
-
-def read_intervention(path: Path) -> Document:
-    """Read an intervention's file.
-
-    Raises:
-        OffrecordError: If it is missing or has no text.
-    """
-    document = read_document(path)
-    document.only_sections("text")
-    document.section("text")
-    return document

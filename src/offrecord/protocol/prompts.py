@@ -15,6 +15,7 @@ from pathlib import Path
 from offrecord.content import fill, read_document
 from offrecord.content.document import Front
 from offrecord.content.library import SHELVES, find
+from offrecord.protocol.arms import WITHOUT, Arm
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.history import HistoryPolicy, Spoken
 from offrecord.records import Form, OffrecordError
@@ -29,7 +30,7 @@ _SYSTEM = {"setting", "question", "card", "context", "others"}
 _LABELS = {"label_first", "label_second"}
 _SURVEY = {"items", "low", "high", "codes", "audience"}
 _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
-    "system": (_SYSTEM, {*_LABELS, "intervention"}),
+    "system": (_SYSTEM, {*_LABELS, "arm"}),
     "context": ({"context"}, set()),
     "opening": (set(), set()),
     "heard": ({"text"}, {"name"}),
@@ -109,8 +110,8 @@ class TurnView:
     """What this agent may see of the history, oldest first."""
     labels: tuple[str, str]
     """The decision labels in the order to be shown."""
-    intervention: str = ""
-    """Text put into the template's one place for it, in all channels."""
+    arm: Arm = WITHOUT
+    """Its text stands in the template's one place for it, in all channels."""
 
     def prefix(self) -> list[Message]:
         """What all requests of the turn have in common: system, then the history."""
@@ -157,8 +158,9 @@ class TurnView:
                 "card": self.agent.card,
                 "context": context
                 and fill(self.protocol.context, {"context": context}),
-                "others": "\n\n".join(f"{o.name}: {o.summary}" for o in others),
-                "intervention": self.intervention,
+                "others": self.arm.others
+                or "\n\n".join(f"{o.name}: {o.summary}" for o in others),
+                "arm": self.arm.text,
             },
         )
 
@@ -170,7 +172,7 @@ class TurnView:
                 own = fill(self.protocol.own, {"text": words.text})
                 conversation.append(("assistant", own))
             else:
-                name = self.scenario.agent(words.agent).name
+                name = self.arm.name or self.scenario.agent(words.agent).name
                 heard = fill(self.protocol.heard, {"name": name, "text": words.text})
                 conversation.append(("user", heard))
         return conversation

@@ -10,10 +10,10 @@ from offrecord.protocol.cases import Case, design_channels
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.debate import Script
 from offrecord.protocol.design import Design
-from offrecord.protocol.factors import INTERVENTION
+from offrecord.protocol.factors import ARM
 from offrecord.protocol.history import History
 from offrecord.protocol.prompts import Protocol, find_protocol
-from offrecord.records import Cell, Role, digest
+from offrecord.records import Cell, Role
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Scenario
 
@@ -39,7 +39,7 @@ class Material(NamedTuple):
         """
         scenario, instrument = self.scenario, self.scenario.instrument
         condition = scenario.conditions[case.condition]
-        level = case.factors.get(INTERVENTION, "")
+        level = case.factors.get(ARM, "")
         return {
             "protocol": self.protocol.stamp,
             **{f"channel {channel.id}": channel.stamp for channel in self.channels},
@@ -50,11 +50,7 @@ class Material(NamedTuple):
                 for role in self.scripted
             },
             **({f"instrument of {scenario.id}": instrument.stamp} if surveys else {}),
-            **(
-                {f"intervention {Path(level).stem}": digest(case.intervention)}
-                if case.intervention
-                else {}
-            ),
+            **({f"arm {Path(level).stem}": case.arm.stamp} if case.arm.stamp else {}),
         }
 
 
@@ -142,7 +138,7 @@ def script_of(
         ask=design.ask,
         seed=design.seed,
         structured=design.structured,
-        intervention=case.intervention,
+        arm=case.arm,
         order=design.order,
         scripted=material.scripted,
         given=given or History(),

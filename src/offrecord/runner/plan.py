@@ -15,6 +15,7 @@ from typing import Any, Final
 import click
 
 from offrecord.protocol.cases import Case, cases
+from offrecord.protocol.declared import warn_of
 from offrecord.protocol.design import Design
 from offrecord.protocol.sample import sample_requests, sample_script
 from offrecord.records import Asked, Form, OffrecordError, Role
@@ -77,6 +78,8 @@ def show_plan(
     told = [announcement(to_do(design, out, planned_runs(design)))] if out else []
     every = (*design.options, *options)
     told += (_replay if design.on else _debates)(design, every, prices, shown)
+    for line in warn_of(design):
+        click.echo(line, err=True)
     click.echo("\n".join(told))
     if shown.hashes:
         _show_hashes(design)

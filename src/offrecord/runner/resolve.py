@@ -11,7 +11,7 @@ from offrecord.content.boundary.files import read_file
 from offrecord.content.library import name_from
 from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, read_design, write_design
-from offrecord.protocol.factors import INTERVENTION
+from offrecord.protocol.factors import ARM
 from offrecord.protocol.merge import grown_design, new_design
 from offrecord.records import OffrecordError, Role, due
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
@@ -128,10 +128,10 @@ def with_full_paths(fields: Mapping[str, Any], where: Path) -> dict[str, Any]:
         found["spoken"] = tuple(name_from("channel", n, where) for n in found["spoken"])
     if "protocol" in found:
         found["protocol"] = name_from("protocol", found["protocol"], where)
-    if INTERVENTION in found.get("factors", {}):
-        levels = found["factors"][INTERVENTION]
-        named = tuple(name_from("intervention", level, where) for level in levels)
-        found["factors"] = {**found["factors"], INTERVENTION: named}
+    if ARM in found.get("factors", {}):
+        levels = found["factors"][ARM]
+        named = tuple(name_from("arm", level, where) for level in levels)
+        found["factors"] = {**found["factors"], ARM: named}
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from offrecord.measures.parsed import write_parsed
+from offrecord.protocol.declared import warn_of
 from offrecord.records import OffrecordError
 from offrecord.runner.evalset import INTERRUPTED, eval_set, nothing_ran
 from offrecord.runner.logs import (
@@ -71,7 +72,8 @@ def run_study(
         begun = (out / DESIGN_FILE).exists()
         facts = save_design(out, design, content_of(design), planned)
         todo = to_do(design, out, planned)
-        click.echo(announcement(todo), err=True)
+        for line in (*warn_of(design), announcement(todo)):
+            click.echo(line, err=True)
         argument, logs = f"study={facts['argument']}", str(out / LOGS_FOLDER)
         code = eval_set(
             design, options, study=out, argument=argument, logs=logs, todo=todo

@@ -7,7 +7,7 @@ Faults make a folder unusable. Warnings come from the rules in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -44,16 +44,26 @@ class _Rule(Front):
     means: Line
     phrases: tuple[Line, ...]
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """One pattern for all phrases, at word boundaries."""
-        written = (re.escape(p).replace(r"\*", r"\w*") for p in self.phrases)
-        return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
-
 
 class _WarningRules(Front):
     longest_to_shortest: float = Field(gt=1)
     rules: tuple[_Rule, ...]
+
+
+def phrases_pattern(
+    phrases: Sequence[str], *, capitals: bool = False
+) -> re.Pattern[str]:
+    """One pattern for all phrases, at word boundaries.
+
+    Args:
+        phrases: At least one; a `*` stands for the rest of a word.
+        capitals: Whether capitals tell words apart.
+    """
+    written = (
+        re.escape(one).replace(r"\*", r"\w*").replace(r"\ ", r"\s+") for one in phrases
+    )
+    flags = re.NOFLAG if capitals else re.IGNORECASE
+    return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", flags)
 
 
 def check_folder(path: str | Path) -> Finding:
@@ -91,7 +101,9 @@ def _warnings(folder: Path, scenario: Scenario) -> Iterator[str]:
         yield f"{folder}: field 'id': '{scenario.id}' is also a built-in scenario"
     for rule in _rules().rules:
         for place, text in _texts(folder, scenario, rule.texts):
-            said = sorted({match.lower() for match in rule.pattern.findall(text)})
+            said = sorted(
+                {match.lower() for match in phrases_pattern(rule.phrases).findall(text)}
+            )
             if said:
                 words = ", ".join(f"'{word}'" for word in said)
                 yield f"{place}: {rule.means}: {words}"

@@ -51,6 +51,15 @@ class _Taken(_Read):
     stamp: str = ""
 
 
+class _Arm(_Read):
+    text: str
+    others: str
+    name: str
+    placebo_of: str
+    channel_words: _Names
+    stamp: str
+
+
 class _Facts(_Read):
     study: str = ""
     source: str = ""
@@ -67,6 +76,7 @@ class _Facts(_Read):
     channels: Annotated[_Names, Field(min_length=1, max_length=100)] = ["public"]
     spoken: Annotated[_Names, Field(max_length=100)] = []
     seats: dict[str, Annotated[dict[_Name, _RoleName], Field(max_length=100)]] = {}
+    arms: dict[str, _Arm] = {}
     content: dict[str, str] = {}
     versions: dict[str, str] = {}
     leaning: dict[str, str] = {}

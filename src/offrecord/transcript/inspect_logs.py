@@ -21,6 +21,7 @@ from inspect_ai.log import (
 )
 
 from offrecord.protocol.dataset import METADATA_KEY
+from offrecord.protocol.factors import ARM
 from offrecord.protocol.solver import ENDED_KEY, SOURCE
 from offrecord.records import (
     Ended,
@@ -61,6 +62,7 @@ class _Gathering:
     content: dict[str, str] = field(default_factory=dict)
     leaning: dict[str, str] = field(default_factory=dict)
     seats: dict[str, dict[str, str]] = field(default_factory=dict)
+    arms: dict[str, dict[str, Any]] = field(default_factory=dict)
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
     attempts: Attempts = field(default_factory=Attempts)
     naming: Naming = field(default_factory=Naming)
@@ -174,6 +176,8 @@ def _read_sample(
     gathering.attempts.add(rows[0]["run"], uuid, started, sample.metadata)
     gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
     gathering.seats[rows[0]["scenario"]] = dict(meta["seats"])
+    if level := meta["factors"].get(ARM):
+        gathering.arms[level] = dict(meta["arm"])
     return rows
 
 
@@ -285,6 +289,7 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "content": gathering.content,
         "leaning": gathering.leaning,
         "seats": gathering.seats,
+        "arms": gathering.arms,
         "instruments": gathering.instruments,
         "attempts": gathering.attempts.counts(),
         "logs": gathering.logs,
