@@ -214,7 +214,7 @@ def test_content_of_another_package_is_named_by_its_id(tmp_path: Path) -> None:
         }
     )
     assert {case.scenario for case in cases(design)} == {"library"}
-    texts = {case.arm for case in cases(design)}
+    texts = {case.arm.text for case in cases(design)}
     assert {bool(text) for text in texts} == {True, False}
     stamps = material_of(design, "library").stamps(cases(design)[0])
     assert stamps["channel aside"].startswith("aside@1:")
