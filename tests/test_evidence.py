@@ -132,6 +132,24 @@ def test_the_trend_over_doses_is_the_slope_between_its_ends() -> None:
     assert not list(dose_rows(pairs(), ["model"], np.random.default_rng(0)))
 
 
+def test_the_spoken_channel_has_one_trend_however_many_are_silent() -> None:
+    rows = pairs(
+        ({}, "a1", [0, 0], [0, 0]),
+        ({}, "a2", [0, 1], [0, 0]),
+        (PRECEDENT, "p1", [1, 1], [0, 0]),
+        (PRECEDENT, "p2", [1, 1], [0, 1]),
+    )
+    other = rows.with_columns(right_channel=pl.lit("record_only"))
+    found = dose_rows(pl.concat([rows, other]), ["model"], np.random.default_rng(0))
+    assert [(row.of.measure, row.get("right_channel")) for row in found] == [
+        ("public", None),
+        ("off_record", "off_record"),
+        ("gap", "off_record"),
+        ("off_record", "record_only"),
+        ("gap", "record_only"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [

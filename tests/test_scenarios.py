@@ -762,6 +762,31 @@ def test_new_writes_a_folder_that_passes_check(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 
 
+def test_check_refuses_what_is_left_of_the_skeleton(tmp_path: Path) -> None:
+    target = new("scenario", tmp_path / "hospital")
+    scenario = target / "scenario.md"
+    text = scenario.read_text(encoding="utf-8")
+    begin, end = text.index("The board of a town"), text.index("## question")
+    own = "A hospital decides whether to buy a second scanner.\n\n"
+    scenario.write_text(text[:begin] + own + text[end:], encoding="utf-8")
+    faults = check_folder(target).faults
+    files = {fault.split(":")[0].removeprefix(f"{target}/") for fault in faults}
+    assert files == {
+        "scenario.md",
+        "agents/alpha.md",
+        "agents/beta.md",
+        "conditions/alignment-future.md",
+        "conditions/persona-future.md",
+        "survey.yaml",
+    }
+    assert all("is still the skeleton's" in fault for fault in faults)
+    items = [fault for fault in faults if "survey.yaml" in fault]
+    # Q13 and Q15 stand in built-in scenarios word for word: they fit any decision.
+    assert [re.findall(r"item (Q\d+)", fault)[0] for fault in items] == [
+        *("Q7", "Q8", "Q9", "Q10", "Q11", "Q12", "Q14")
+    ]
+
+
 def test_new_leaves_what_is_there_alone(tmp_path: Path) -> None:
     kept = tmp_path / "mine" / "thesis.txt"
     kept.parent.mkdir()

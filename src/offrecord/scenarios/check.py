@@ -1,6 +1,6 @@
 """What `content check` says of a scenario: every fault, and what to revise.
 
-Faults make a folder unusable. Warnings come from the rules in
+Faults make a folder unusable, or are sentences left over from the skeleton. Warnings come from the rules in
 `content/data/scenario-warnings.yaml`: a text that does more than its kind declares.
 """
 
@@ -17,12 +17,15 @@ from pydantic import Field
 
 from offrecord.content import data_folder, read_document
 from offrecord.content.document import Front
+from offrecord.content.library import find
 from offrecord.records import Role
-from offrecord.scenarios.folder import AGENTS, CONDITIONS, SCRIPTS
+from offrecord.scenarios.folder import AGENTS, CONDITIONS, SCENARIO, SCRIPTS, SURVEY
 from offrecord.scenarios.front import Line
 from offrecord.scenarios.load import builtin_ids, scenario_folder
 from offrecord.scenarios.model import Scenario
 from offrecord.scenarios.reading import read_folder
+
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+|\n")
 
 Texts = Literal["card", "persona", "alignment", "evidence", "all"]
 
@@ -80,7 +83,8 @@ def check_folder(path: str | Path) -> Finding:
     if not folder.is_dir():
         folder = scenario_folder(path)
     scenario, faults = read_folder(folder)
-    if scenario is None:
+    faults = faults if scenario is None else tuple(_leftovers(folder, scenario))
+    if scenario is None or faults:
         return Finding(faults=faults, warnings=(), summary="")
     conditions, items = len(scenario.conditions), len(scenario.instrument.items)
     return Finding(
@@ -93,6 +97,46 @@ def check_folder(path: str | Path) -> Finding:
 @cache
 def _rules() -> _WarningRules:
     return read_document(data_folder("scenario-warnings.yaml")).validate(_WarningRules)
+
+
+def _leftovers(folder: Path, scenario: Scenario) -> Iterator[str]:
+    """Sentences of the skeleton that are still there although its setting is not.
+
+    What the built-in scenarios ask word for word as well belongs to any scenario.
+    """
+    skeleton, _ = read_folder(data_folder("skeletons") / "scenario")
+    assert skeleton is not None
+    if scenario.setting == skeleton.setting:
+        return
+    left = {words for _, text in _every_text(Path(), skeleton) for words in _said(text)}
+    for place, text in _every_text(folder, scenario):
+        for words, sentence in _said(text).items():
+            if words in left and words not in _built_in_items():
+                yield f"{place}: is still the skeleton's: '{sentence}'; rewrite it"
+
+
+def _every_text(folder: Path, scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Every text of a scenario with its place."""
+    yield f"{folder / SCENARIO}: field 'title'", scenario.title
+    yield f"{folder / SCENARIO}: section '## setting'", scenario.setting
+    yield f"{folder / SCENARIO}: section '## question'", scenario.question
+    yield from _texts(folder, scenario, "all")
+    for item in scenario.instrument.items:
+        yield f"{folder / SURVEY}: item {item.id}", item.text
+
+
+def _said(text: str) -> dict[str, str]:
+    """The sentences of a text, by their words alone."""
+    sentences = filter(None, _SENTENCE_END.split(text))
+    return {" ".join(re.findall(r"\w+", one.casefold())): one for one in sentences}
+
+
+@cache
+def _built_in_items() -> frozenset[str]:
+    sheets = (read_document(scenario_folder(id_) / SURVEY) for id_ in builtin_ids())
+    shared = read_document(find("instrument", "core"))
+    items = (item for sheet in (shared, *sheets) for item in sheet.front["items"])
+    return frozenset(words for item in items for words in _said(item["text"]))
 
 
 def _warnings(folder: Path, scenario: Scenario) -> Iterator[str]:

@@ -24,9 +24,10 @@ from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.sides import Contrast, shared_sides
 from offrecord.estimates.frames.weighing import How
-from offrecord.records import Kind, factor_names
+from offrecord.records import Kind, digest, factor_names
 
-MEASURES: Final = ("public", "off_record", "gap")
+SPOKEN: Final = "public"
+MEASURES: Final = (SPOKEN, "off_record", "gap")
 _DEFAULT: Final = How()
 
 
@@ -60,6 +61,9 @@ def dose_rows(
 ) -> Iterator[Row[DoseFigures]]:
     """The trend of every group and timing with several doses.
 
+    The spoken channel is in pairs with every silent one; its trend is one row, without
+    the key `right_channel`.
+
     Args:
         pairs: Rows as `stance_pairs` gives them.
         by: Keys to group by; those that say which condition are no keys.
@@ -72,6 +76,7 @@ def dose_rows(
     rows = clustered(pairs).filter(kind=Kind.ALIGNMENT)
     factors = factor_names(pairs.columns)
     keys = [key for key in group_keys(pairs, by) if key not in CONTEXT]
+    spoken = set[str]()
     for named, group in grouped(rows, [*keys, "timing"]):
         doses = sorted(group["dose"].unique())
         if len(doses) < 2:
@@ -81,11 +86,16 @@ def dose_rows(
         ends = ends.with_columns(pl.col("dose").cast(pl.String))
         contrast = Contrast(f"{high}:{low}", "dose", str(high), str(low))
         sides = shared_sides(ends, contrast, factors)
+        common = {k: value for k, value in named.items() if k != "right_channel"}
         for measure in MEASURES:
+            if measure == SPOKEN:
+                if digest(common) in spoken:
+                    continue
+                spoken.add(digest(common))
             compared = Compared(contrast, measure, sides, how)
             last, first, moved = compared.moved
             yield Row(
-                named,
+                common if measure == SPOKEN else named,
                 DoseFigures(
                     measure=measure,
                     lowest=low,
