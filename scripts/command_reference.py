@@ -26,10 +26,10 @@ marked "repeatable" once for each value.
 
 | exit code | meaning |
 |--:|---|
-| 0 | done; `audit`: pass |
-| 1 | `run`: some debates are not done yet; `audit`: fail |
+| 0 | done; `audit`, `content pilot`: pass |
+| 1 | `run`: some debates are not done yet; `audit`, `content pilot`: fail |
 | 2 | an error in the input: one line says what is wrong and what to do |
-| 3 | `audit`: inconclusive |
+| 3 | `audit`, `content pilot`: inconclusive |
 """
 
 

@@ -24,8 +24,16 @@ SLOW: Final = frozenset(
         *("entailment", "estimating"),
         *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
         *("interruption", "llamacpp", "llmagora", "measuring", "population"),
-        *("package", "providers_openai", "python", "quirks", "ray", "recovery"),
-        *("replay", "report", "report_browser", "scripts", "secrets", "shards"),
+        *("package", "pilot", "providers_openai", "python", "quirks", "ray"),
+        *(
+            "recovery",
+            "replay",
+            "report",
+            "report_browser",
+            "scripts",
+            "secrets",
+            "shards",
+        ),
         *("similarity", "status", "viewer"),
     )
 )

@@ -45,6 +45,7 @@ ADAPTERS = {
     "protocol.elicitation",
     "protocol.failures",
     "protocol.models",
+    "protocol.pilot",
     "protocol.shield",
     "protocol.solver",
     "transcript.inspect_calls",

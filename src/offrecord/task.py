@@ -22,6 +22,7 @@ from offrecord.measures.inspect.viewer import viewer_config
 from offrecord.protocol.dataset import debate_dataset, part_dataset
 from offrecord.protocol.design import Design, make_design, read_design
 from offrecord.protocol.part import runs_of_model
+from offrecord.protocol.pilot import pilot_dataset, pilot_turns
 from offrecord.protocol.solver import debate_turns, shared_fields
 from offrecord.transcript.folder import study_design_path
 from offrecord.transcript.replays import replay_dataset, replay_turns
@@ -89,6 +90,26 @@ def debate(
         "task arguments",
     )
     return _task(design, None)
+
+
+@task
+def pilot(scenario: str = "promotion", stamp: str = "") -> Task:  # noqa: ARG001
+    """Single turns that show whether a scenario measures what it claims.
+
+    Args:
+        scenario: A built-in id or a folder.
+        stamp: The hash of what its prompts read, by which Inspect tells a text that
+            was changed.
+
+    Raises:
+        OffrecordError: If there is no such scenario.
+    """
+    return Task(
+        dataset=pilot_dataset(str(scenario)),
+        solver=pilot_turns(str(scenario)),
+        config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
+        version=1,
+    )
 
 
 def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:

@@ -12,7 +12,7 @@ from typing import Any
 
 from offrecord.audit.against import against_checks
 from offrecord.audit.audited import EXIT_CODES, Audited
-from offrecord.audit.checks import LEVEL, Check, Judged
+from offrecord.audit.checks import LEVEL, Check, Judged, worst
 from offrecord.audit.gate import Gate
 from offrecord.audit.interim import audit_line, count_analysis
 from offrecord.audit.judging import checks_of
@@ -63,10 +63,9 @@ def overall(checks: tuple[Check, ...], shortfall: str = "") -> Verdict:
         shortfall: Why the study is not whole, or decides nothing. Then it is
             inconclusive: whoever stops early may stop when it suits.
     """
-    found = {check.verdict for check in checks}
-    if shortfall or not found:
+    if shortfall:
         return Verdict.INCONCLUSIVE
-    return max(found, key=(Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL).index)
+    return worst(check.verdict for check in checks)
 
 
 def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit:

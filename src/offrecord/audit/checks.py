@@ -9,6 +9,7 @@ because turns are missing.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -107,6 +108,15 @@ def judged(
     if low > threshold:
         return Verdict.FAIL
     return Verdict.INCONCLUSIVE
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """One verdict of many: a fail beats what is inconclusive, which beats a pass.
+
+    Nothing at all is inconclusive.
+    """
+    order = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL)
+    return max(verdicts, key=order.index, default=Verdict.INCONCLUSIVE)
 
 
 SHARE: Final = Range(0.0, 1.0)

@@ -30,11 +30,11 @@ _VERBS: Final = {
     "report": "Write one page: results, figures and every turn.",
     "audit": "Judge a study by thresholds; the exit code is the verdict.",
     "export": "Write a study as Inspect logs or as tidy tables.",
-    "content": "List, show, copy, create and check scenarios, channels and so on.",
+    "content": "List, show, copy, create, check and pilot scenarios and so on.",
     "models": "List and fetch embedded models.",
 }
 
-_JUDGING: Final = (["audit"], ["run"])
+_JUDGING: Final = (["audit"], ["content"], ["run"])
 """Verbs that end with 1 for what they found: a crash must not look like that."""
 
 

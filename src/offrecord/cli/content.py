@@ -1,4 +1,4 @@
-"""`offrecord content`: list, show, copy, create and check content of every kind."""
+"""`offrecord content`: list, show, copy, create, check and pilot content."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import click
+
+from offrecord.cli.pilot import pilot
 
 KINDS = click.Choice(["scenario", "channel", "protocol", "arm", "instrument"])
 
@@ -82,6 +84,9 @@ def check(name: str) -> None:
     for warning in finding.warnings:
         click.echo(f"warning: {warning}")
     click.echo(finding.summary)
+
+
+content.add_command(pilot)
 
 
 def _next(place: Path) -> str:

@@ -73,12 +73,20 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
 def _stances(rows: pl.DataFrame) -> pl.DataFrame:
     parsed: list[tuple[Any, ...]] = []
     for text, labels, raw in rows.select("text", "labels", "status").iter_rows():
-        one = parse_stance(text, labels) if raw in _PARSED else None
-        if one and (raw != Status.TRUNCATED or _past_label(text, labels, one)):
+        one = stated(text, labels, raw)
+        if one:
             parsed.append((one.label, str(one.status), one.rule, [*one.repairs]))
         else:
             parsed.append((None, raw, None, []))
     return _beside(rows, parsed, STANCE_SCHEMA)
+
+
+def stated(text: str, labels: Sequence[str], raw: str) -> Stance | None:
+    """The stance of a reply with a raw status; None where nothing is parsed."""
+    one = parse_stance(text, labels) if raw in _PARSED else None
+    if one and raw == Status.TRUNCATED and not _past_label(text, labels, one):
+        return None
+    return one
 
 
 def _past_label(text: str, labels: Sequence[str], stance: Stance) -> bool:

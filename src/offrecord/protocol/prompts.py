@@ -147,7 +147,11 @@ class TurnView:
 
     def _system(self) -> str:
         context = self.condition.contexts.get(self.agent.id, "")
-        others = (o for o in self.scenario.agents if o.id != self.agent.id)
+        others = (  # without roles no one has a summary
+            other
+            for other in self.scenario.agents
+            if other.id != self.agent.id and other.summary
+        )
         return fill(
             self.protocol.system,
             {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from inspect_ai.log import transcript
 from inspect_ai.model import (
@@ -98,9 +98,8 @@ def script_solver(
         hold: How.
     """
     load = cache(material)
-    silent = CircuitBreaker()
 
-    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
+    def script_for(state: TaskState) -> Held:
         case = case_of(state.metadata)
         asked = load(case.scenario)
         models = models_of(asked.scenario)
@@ -112,6 +111,29 @@ def script_solver(
             repeat_of(state.metadata, state.epoch),
             given_of(state.metadata),
         )
+        return Held(script, models)
+
+    return scripts_solver(script_for, hold)
+
+
+class Held(NamedTuple):
+    """The script of a sample, and who answers it."""
+
+    script: Script
+    models: Mapping[str, Model]
+
+
+def scripts_solver(script_for: Callable[[TaskState], Held], hold: Hold) -> Solver:
+    """Hold a script for each sample, until nothing but errors comes back.
+
+    Args:
+        script_for: Makes the script of a sample.
+        hold: How it is held.
+    """
+    silent = CircuitBreaker()
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
+        script, models = script_for(state)
         with silent.watched():
             debate = await hold(script, asker(models))
             silent.check(debate)

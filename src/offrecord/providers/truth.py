@@ -55,6 +55,8 @@ class Rule(Front):
     scenario: str | None = None
     condition: str | None = None
     role: Role | None = None
+    factors: Mapping[str, str] = Field(default_factory=dict)
+    """Levels that the cell must have; a pilot without roles has `roles: none`."""
     accommodating: float = Field(default=0, ge=0, le=1)
     reversing: float = Field(default=0, ge=0, le=1)
     converting: float = Field(default=0, ge=0, le=1)
@@ -74,7 +76,8 @@ class Rule(Front):
             (self.condition, cell.condition),
             (self.role, role),
         )
-        return all(wanted is None or wanted == given for wanted, given in asked)
+        levels = all(cell.factors.get(n) == one for n, one in self.factors.items())
+        return levels and all(one is None or one == given for one, given in asked)
 
     @cached_property
     def shares(self) -> Mapping[State, float]:

@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from offrecord.protocol.design import Design
@@ -81,10 +82,69 @@ def eval_set(
         OffrecordError: If an eval set that was begun earlier is still running, since
             whoever began it was killed alone.
     """
+    words = split_options(options)[1]
+    roles = [
+        part
+        for role, name in design.roles.items()
+        for part in ("--model-role", f"{role}={served_as(name)}")
+    ]
+    extra = (*samples_options(design, (*design.options, *words)), *design.options)
+    return task_set(
+        STUDY_TASK,
+        (argument,),
+        design.models,
+        (*roles, *extra, *words),
+        logs=logs,
+        todo=todo,
+        watched=study / DESIGN_FILE,
+        more={MOVED: str(study.resolve())},
+        patience=patience,
+    )
+
+
+def task_set(
+    task: str,
+    arguments: Sequence[str],
+    models: Sequence[str],
+    options: Sequence[str],
+    *,
+    logs: str,
+    todo: ToDo,
+    watched: Path,
+    more: Mapping[str, str] = MappingProxyType({}),
+    patience: float = 0,
+) -> int:
+    """Run those samples of a task that its logs do not have.
+
+    Args:
+        task: As Inspect names it.
+        arguments: Its arguments, as `NAME=VALUE`.
+        models: Who answers.
+        options: Further options of `inspect eval-set`.
+        logs: The folder or address of the logs, which no other eval set writes to.
+        todo: What there is to do.
+        watched: A file or folder without which there is no one left to pay for.
+        more: Environment variables.
+        patience: As in `eval_set`.
+
+    Returns:
+        The exit code, or `INTERRUPTED`.
+
+    Raises:
+        OffrecordError: As in `eval_set`.
+    """
     if not is_remote(logs):
         set_aside_torn(Path(logs))
-    command = _command(design, options, argument, logs)
-    environment = _environment(study)
+    command = [
+        *(sys.executable, "-m", "offrecord.runner.process"),
+        *("eval-set", task),
+        *(part for argument in arguments for part in ("-T", argument)),
+        *("--log-dir", logs),
+        *("--model", ",".join(models)),
+        *_ALWAYS,
+        *options,
+    ]
+    environment = _environment(more)
     shown = any(option.partition("=")[0] == "--display" for option in options)
     told = not shown and "INSPECT_DISPLAY" not in os.environ
     if told:
@@ -100,32 +160,11 @@ def eval_set(
             stdout=subprocess.DEVNULL if told else None,
         ) as process,
     ):
-        return _wait(process, study)
+        return _wait(process, watched)
 
 
-def _command(
-    design: Design, options: Sequence[str], argument: str, logs: str
-) -> list[str]:
-    words = (*design.options, *split_options(options)[1])
-    return [
-        *(sys.executable, "-m", "offrecord.runner.process"),
-        *("eval-set", STUDY_TASK),
-        *("-T", argument),
-        *("--log-dir", logs),
-        *("--model", ",".join(design.models)),
-        *(
-            part
-            for role, name in design.roles.items()
-            for part in ("--model-role", f"{role}={served_as(name)}")
-        ),
-        *_ALWAYS,
-        *samples_options(design, words),
-        *words,
-    ]
-
-
-def _wait(process: subprocess.Popen[bytes], study: Path) -> int:
-    """Wait for an eval set to end, or for its study to be removed."""
+def _wait(process: subprocess.Popen[bytes], watched: Path) -> int:
+    """Wait for an eval set to end, or for what it is for to be removed."""
     interrupted = False
     while True:
         try:
@@ -135,16 +174,15 @@ def _wait(process: subprocess.Popen[bytes], study: Path) -> int:
             # Ctrl-C reached Inspect as well: let it write its logs and end.
             interrupted = True
         except subprocess.TimeoutExpired:
-            if not (study / DESIGN_FILE).exists():  # no one is left to pay for
+            if not watched.exists():  # no one is left to pay for
                 process.send_signal(signal.SIGINT)
                 return process.wait()
 
 
-def _environment(study: Path) -> dict[str, str]:
-    """Inspect's own: where the study is, and a display that every terminal can show."""
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Inspect's own, and a display that every terminal can show."""
     encoding = os.environ.get(_ENCODING, "").partition(":")[0]
-    shown = f"{encoding}:backslashreplace"
-    return {**os.environ, MOVED: str(study.resolve()), _ENCODING: shown}
+    return {**os.environ, **more, _ENCODING: f"{encoding}:backslashreplace"}
 
 
 def nothing_ran(code: int) -> OffrecordError:

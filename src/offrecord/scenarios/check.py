@@ -1,7 +1,8 @@
 """What `content check` says of a scenario: every fault, and what to revise.
 
-Faults make a folder unusable, or are sentences left over from the skeleton. Warnings come from the rules in
-`content/data/scenario-warnings.yaml`: a text that does more than its kind declares.
+Faults make a folder unusable, or are sentences left over from the skeleton. Warnings
+come from the rules in `content/data/scenario-warnings.yaml`: a text that does more than
+its kind declares.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Finding:
 class _Rule(Front):
     texts: Texts
     means: Line
+    names: Literal["", "objective"] = ""
+    """What the rule is asked for by name."""
     phrases: tuple[Line, ...]
 
 
@@ -144,14 +147,28 @@ def _warnings(folder: Path, scenario: Scenario) -> Iterator[str]:
     if theirs and scenario.id in builtin_ids():
         yield f"{folder}: field 'id': '{scenario.id}' is also a built-in scenario"
     for rule in _rules().rules:
-        for place, text in _texts(folder, scenario, rule.texts):
-            said = sorted(
-                {match.lower() for match in phrases_pattern(rule.phrases).findall(text)}
-            )
-            if said:
-                words = ", ".join(f"'{word}'" for word in said)
-                yield f"{place}: {rule.means}: {words}"
+        yield from _found(folder, scenario, rule)
     yield from _uneven(folder, scenario)
+
+
+def _found(folder: Path, scenario: Scenario, rule: _Rule) -> Iterator[str]:
+    for place, text in _texts(folder, scenario, rule.texts):
+        found = phrases_pattern(rule.phrases).findall(text)
+        said = sorted({match.lower() for match in found})
+        if said:
+            words = ", ".join(f"'{word}'" for word in said)
+            yield f"{place}: {rule.means}: {words}"
+
+
+def named_objectives(folder: Path, scenario: Scenario) -> list[str]:
+    """A line for each text that names an objective, by the rules' word lists."""
+    rules = (rule for rule in _rules().rules if rule.names == "objective")
+    return [line for rule in rules for line in _found(folder, scenario, rule)]
+
+
+def every_text(folder: Path, scenario: Scenario) -> list[tuple[str, str]]:
+    """Every card, summary, context and script line, each with its file and section."""
+    return [*_texts(folder, scenario, "all")]
 
 
 def _texts(folder: Path, scenario: Scenario, texts: Texts) -> Iterator[tuple[str, str]]:

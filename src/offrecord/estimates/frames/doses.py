@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.sides import Contrast, shared_sides
 from offrecord.estimates.frames.weighing import How
-from offrecord.records import Kind, digest, factor_names
+from offrecord.records import Kind, factor_names
 
 SPOKEN: Final = "public"
 MEASURES: Final = (SPOKEN, "off_record", "gap")
@@ -76,7 +76,7 @@ def dose_rows(
     rows = clustered(pairs).filter(kind=Kind.ALIGNMENT)
     factors = factor_names(pairs.columns)
     keys = [key for key in group_keys(pairs, by) if key not in CONTEXT]
-    spoken = set[str]()
+    told = list[dict[str, Any]]()
     for named, group in grouped(rows, [*keys, "timing"]):
         doses = sorted(group["dose"].unique())
         if len(doses) < 2:
@@ -88,10 +88,8 @@ def dose_rows(
         sides = shared_sides(ends, contrast, factors)
         common = {k: value for k, value in named.items() if k != "right_channel"}
         for measure in MEASURES:
-            if measure == SPOKEN:
-                if digest(common) in spoken:
-                    continue
-                spoken.add(digest(common))
+            if measure == SPOKEN and common in told:
+                continue
             compared = Compared(contrast, measure, sides, how)
             last, first, moved = compared.moved
             yield Row(
@@ -112,3 +110,4 @@ def dose_rows(
                     scope=str(how.scope),
                 ),
             )
+        told.append(common)
