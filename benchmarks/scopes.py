@@ -2,10 +2,11 @@
 
 Planted: the share of a cell is the normal distribution function of a level plus an
 effect of its model, one of its scenario and one of both, each normal; at baseline the
-level is lower and effects count half. Three runs of five turns a cell. What an interval
-generalizes to is drawn anew for every study, what it does not is the same in all, and
-the truth is the expectation over what is drawn. `pairs` is held against new models in
-new scenarios, for which it is often used and does not serve.
+level is lower and effects count half, as they do off the record. Three runs of five
+turns a cell. What an interval generalizes to is drawn anew for every study, what it
+does not is the same in all, and the truth is the expectation over what is drawn.
+`pairs` is held against new models in new scenarios, for which it is often used and does
+not serve.
 
     python -m benchmarks scopes
     python -m benchmarks.scopes        prints the table of the docs
@@ -28,6 +29,7 @@ from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.sample import Sample
 from offrecord.estimates.arrays.scope import Scope
+from offrecord.estimates.arrays.signed import stratified_audience_effect
 from offrecord.estimates.arrays.stratified import stratified_rate
 
 RUNS: Final = 3
@@ -38,6 +40,9 @@ SIZES: Final = ((10, 3), (10, 6), (10, 15), (20, 6), (6, 15))
 """Models and scenarios."""
 LEVELS: Final = (-0.3, -1.3)
 """Under the condition, and at baseline."""
+OFF_THE_RECORD: Final = (-1.0, -1.3)
+"""The same; effects count half in both."""
+FIGURES: Final = ("rate", "public shift", "audience effect")
 SPREAD: Final = (0.6, 0.4, 0.3)
 """Of models, scenarios and their pairs."""
 
@@ -65,10 +70,10 @@ class Outcome(NamedTuple):
 
 def outcomes(
     models: int, scenarios: int, scope: Scope, rng: np.random.Generator, draws: int
-) -> tuple[Outcome, Outcome]:
-    """Of a rate, and of its shift from baseline."""
+) -> tuple[Outcome, ...]:
+    """Of each of `FIGURES`."""
     fixed = _drawn(models, scenarios, rng)
-    found: tuple[list[Estimate], list[Estimate]] = ([], [])
+    found: tuple[list[Estimate], ...] = ([], [], [])
     for _ in range(draws):
         new = _drawn(models, scenarios, rng)
         effects = Effects(
@@ -82,11 +87,18 @@ def outcomes(
         )
         found[0].append(stratified_rate(under, scope=scope))
         found[1].append(stratified_difference(under, base, scope=scope))
+        gap, before = (
+            one.of(one.values - _sample(effects.shares(level, 0.5), scope, rng).values)
+            for one, level in zip((under, base), OFF_THE_RECORD, strict=True)
+        )
+        found[2].append(stratified_audience_effect(gap, before, scope=scope))
     first, second = (
         _truth(level, weight, fixed, scope)
         for level, weight in zip(LEVELS, (1.0, 0.5), strict=True)
     )
-    return _outcome(found[0], first), _outcome(found[1], first - second)
+    kept, other = (_truth(level, 0.5, fixed, scope) for level in OFF_THE_RECORD)
+    truths = first, first - second, first - second - (kept - other)
+    return tuple(map(_outcome, found, truths))
 
 
 def _drawn(models: int, scenarios: int, rng: np.random.Generator) -> Effects:
@@ -144,11 +156,12 @@ def run(seed: int = 1, draws: int = DRAWS) -> list[Figure]:
         )
     ]
     for (models, scenarios), scope in product(SIZES, SCOPES):
-        both = outcomes(models, scenarios, scope, rng, draws)
+        each = outcomes(models, scenarios, scope, rng, draws)
         figures.append(
             Figure(
-                f"{models} models x {scenarios} scenarios, {scope}: rate, shift",
-                ", ".join(_shown(one) for one in both),
+                f"{models} models x {scenarios} scenarios, {scope}: "
+                + ", ".join(FIGURES),
+                ", ".join(_shown(one) for one in each),
                 "shown failing" if scope is Scope.PAIRS else "95%",
             )
         )
@@ -166,8 +179,8 @@ def table(rng: np.random.Generator, draws: int = DRAWS) -> Iterator[str]:
     yield "|--:|--:|---|--:|--:|--:|--:|"
     for models, scenarios in SIZES:
         found = [outcomes(models, scenarios, s, rng, draws) for s in SCOPES]
-        for place, name in enumerate(("rate", "public shift")):
-            cells = " | ".join(_shown(both[place]) for both in found)
+        for place, name in enumerate(FIGURES):
+            cells = " | ".join(_shown(each[place]) for each in found)
             yield f"| {models} | {scenarios} | {name} | {cells} |"
 
 

@@ -70,6 +70,10 @@ EFFECTS: Final[dict[str, Sides]] = {
     ),
     "30 runs at 0, 3 at .6": Sides(((30, 0.0), (3, 0.6)), ((30, 0.0), (3, 0.1)), 0.02),
     "5 runs, baseline of 20": Sides(((5, 0.3), (5, 0.1)), ((20, 0.05),) * 2, 0.05),
+    "5 runs, baseline of 100": Sides(((5, 0.3), (5, 0.1)), ((100, 0.05),) * 2, 0.05),
+    "20 runs, baseline of 5": Sides(
+        ((20, 0.1), (20, 0.3), (20, 0.5)), ((5, 0.05),) * 3, 0.05
+    ),
     "12 x 3": Sides(((3, 0.1), (3, 0.3), (3, 0.6)) * 4, ((3, 0.03),) * 12, 0.02),
 }
 
@@ -141,9 +145,8 @@ class Effects(NamedTuple):
     @property
     def signed(self) -> Signed:
         """As the interval takes it."""
-        return Signed(
-            Weighed(self.towards, self.layout), Weighed(self.away, self.layout)
-        )
+        towards, away = (Weighed(n, self.layout) for n in (self.towards, self.away))
+        return Signed(towards, away, (self.condition, ~self.condition))
 
 
 def effects(
@@ -187,16 +190,13 @@ def joined_outcome(drawn: Effects, draws: int = JOINED) -> Outcome:
         drawn: What was drawn.
         draws: How many draws to take.
     """
-    whole, half = drawn.signed.towards.layout, drawn.condition
-    gaps = []
-    for runs, sign in ((half, 1), (~half, -1)):
-        cells = np.unique(whole.cells[runs])
-        layout = Layout(
-            whole.sizes[runs], whole.cells[runs] - cells[0], whole.weights[cells]
-        )
-        two = (one[:draws, runs] for one in (drawn.towards, drawn.away))
-        to, away = (Weighed(one, layout) for one in two)
-        gaps.append(Signed(to, away) if sign > 0 else Signed(away, to))
+    half = drawn.condition
+    first = (Weighed(n[:draws], drawn.layout) for n in (drawn.towards, drawn.away))
+    towards, away = first
+    gaps = [
+        Signed(towards.part(half), away.part(half)),
+        Signed(away.part(~half), towards.part(~half)),
+    ]
     limits = [signed_limits(gap) for gap in gaps]
     bounds = [
         [Bounds(*map(float, one)) for one in zip(gap.value, *ends, strict=True)]
@@ -251,11 +251,11 @@ def table(rng: np.random.Generator) -> Iterator[str]:
 
 
 def _line(name: str, correlation: float, one: Sequence[Outcome]) -> str:
-    cells = [
-        " ".join((f"{new:.1%}", *(f"[{old:.1%}]" for old in rest)))
-        for new, *rest in zip(*one, strict=True)
-    ]
-    return f"| {name} | {correlation} | {' | '.join(cells)} |"
+    *shares, widths = zip(*one, strict=True)
+    cells = [[f"{value:.1%}" for value in each] for each in shares]
+    cells.append([f"{100 * value:.1f}" for value in widths])
+    shown = (" ".join((new, *(f"[{old}]" for old in rest))) for new, *rest in cells)
+    return f"| {name} | {correlation} | {' | '.join(shown)} |"
 
 
 def _worst(name: str, done: dict[str, Outcome]) -> Iterator[Figure]:

@@ -627,6 +627,32 @@ def test_what_is_counted_is_no_chance(two: Record, call: Call) -> None:
         assert said.endswith("This is interim analysis 1 of this study.")
 
 
+def test_the_errors_that_an_audit_states_are_the_largest_in_the_tables() -> None:
+    page = Path(__file__).parents[1] / "docs" / "coverage.md"
+    passes, fails = list[float](), list[float]()
+    for part in page.read_text(encoding="utf-8").split("\n## "):
+        rows = [line.strip("| ").split("|") for line in part.splitlines()]
+        rows = [row for row in rows if len(row) > 1 and "--" not in row[0]]
+        # The columns of false passes and of false fails; those in brackets are others.
+        columns = {
+            "The gate\n": ((2, 4), (3, 5)),
+            "Unequal cells": ((3,), (4,)),
+            "Differences": ((3,), (4,)),
+        }
+        for head, both in columns.items():
+            if part.startswith(head):
+                assert len(rows) > 12
+                for found, places in zip((passes, fails), both, strict=True):
+                    found += [
+                        float(row[place].split("%")[0])
+                        for row in rows[1:]
+                        for place in places
+                    ]
+    said = paragraph(audit_of(CHECK))
+    assert f"passes in up to {max(passes):g} % of studies" in said
+    assert f"a false-alarm rate up to {max(fails):g} %" in said
+
+
 def test_only_intervals_count_as_false_alarms() -> None:
     # Three checks of which one is counted and one has no bounds: 3.2 in 100, not 9.6.
     nan = math.nan

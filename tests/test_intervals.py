@@ -135,6 +135,26 @@ def test_published_split_with_intervals(published: pl.DataFrame) -> None:
         assert (part.low, part.high) == pytest.approx((mean.low, mean.high), abs=0.012)
 
 
+def test_the_published_audience_effect_for_new_models(
+    published: pl.DataFrame,
+) -> None:
+    # Z of the eight models by hand, in turns of 150 under alignment, their baselines
+    # taken twice: mean 44.875, so 29.92 points. Squares about it sum to 20354.9, so
+    # the error is sqrt(20354.9 / 7 / 8) / 150 = 12.71 points; t of 7 degrees is 2.3646.
+    z = np.array([10, -9, 137, 8, 85, 13, 16, 99])
+    assert ((z - z.mean()) ** 2).sum() == pytest.approx(20354.875)
+    half = 2.364624 * math.sqrt(20354.875 / 56) / 150
+    (rows,) = (
+        row.estimates
+        for row in split_rows(published, ["kind"], How(Scope.MODELS))
+        if row.keys == {"kind": "alignment", "agent": "alpha"}
+    )
+    found = rows["audience_effect"]
+    by_hand = [359 / 1200 + sign * half for sign in (0, -1, 1)]
+    assert list(found.bounds) == pytest.approx(by_hand, abs=1e-6)
+    assert [round(100 * x, 1) for x in found.bounds] == [29.9, -0.1, 60.0]
+
+
 def split_of_models(models: int, scope: Scope) -> dict[str, Estimate]:
     """A split in which every model moves by 1 turn of 4 in both channels but one."""
     rows: list[Any] = []

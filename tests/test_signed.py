@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from offrecord.estimates.arrays.mover import difference
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.sample import Sample, Side
 from offrecord.estimates.arrays.signed import (
+    joint,
     signed,
     signed_limits,
     stratified_audience_effect,
@@ -93,8 +95,15 @@ def test_against_the_reference(
     baseline: list[list[Run]],
     expected: tuple[float, float, float],
 ) -> None:
-    found = stratified_audience_effect(gaps(condition), gaps(baseline, offset=50))
-    assert (found.value, found.low, found.high) == pytest.approx(expected)
+    sides = [Side(gaps(condition)), Side(gaps(baseline, offset=50), -1)]
+    both = signed(*joint(sides))
+    assert both is not None
+    found = both.value, *signed_limits(both)
+    assert [2 * float(x) for x in found] == pytest.approx(expected)
+    # The reference has no rule for a side that alone is known less: baseline's 3 runs.
+    shown = stratified_gaps(sides)
+    assert (shown.value, shown.low) == pytest.approx(expected[:2])
+    assert shown.high > expected[2]
 
 
 @given(some_cells, some_cells)
@@ -132,6 +141,21 @@ def test_no_event_anywhere_keeps_a_width() -> None:
     assert found.value == 0
     assert found.low < -0.1
     assert found.high == pytest.approx(-found.low)
+
+
+def test_a_side_without_events_is_no_better_known_beside_one_with_many() -> None:
+    # 0 of 50 turns in 10 runs are at most e / (1 + e), e = q^2 / n and n = 50 / 2.4:
+    # alone, they show no spread. By weights of 1/4, q has 12.34 degrees of freedom:
+    # (2 (1/80) + 2 (1/320))^2 / (2 (1/80)^2 / 4 + 2 (1/320)^2 / 19).
+    condition = gaps([NONE, NONE])
+    baseline = gaps([[(1, 0), (0, 1)] * 10] * 2, offset=50)
+    found = stratified_audience_effect(condition, baseline)
+    e = float(stats.t.ppf(0.975, 12.338)) ** 2 * 2.4 / 50
+    assert found.value == pytest.approx(0)
+    assert found.high >= e / (1 + e)
+    assert found.low <= -e / (1 + e)
+    other = stratified_audience_effect(baseline, condition)
+    assert (other.low, other.high) == pytest.approx((-found.high, -found.low))
 
 
 def test_cells_of_each_side_have_their_weights() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,10 @@ from offrecord.cli.options import (
     given_fields,
     inspect_options,
 )
+from offrecord.records import OffrecordError
+
+if TYPE_CHECKING:
+    from offrecord.runner.asking import Until
 
 
 @click.command(cls=WithInspectOptions)
@@ -26,6 +30,16 @@ from offrecord.cli.options import (
     "--detect",
     type=float,
     help="Difference in divergence from baseline to detect, in points.",
+)
+@click.option(
+    "--until",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A gate.yaml: runs to its verdict with run --until, and if fixed beforehand.",
+)
+@click.option(
+    "--off",
+    type=click.FloatRange(0, 100, min_open=True),
+    help="With --until: points between each figure and its threshold (default 8).",
 )
 @click.option(
     "--rate", type=float, default=5.0, help="Divergence at baseline, % (default 5)."
@@ -57,6 +71,8 @@ def plan(
     file: Path | None,
     out: Path | None,
     detect: float | None,
+    until: Path | None,
+    off: float | None,
     rate: float,
     correlation: float,
     scenario_sd: float | None,
@@ -80,6 +96,8 @@ def plan(
             scenario_sd=scenario_sd,
             pilot=pilot,
         )
+    if off is not None and until is None:
+        raise OffrecordError("--off belongs to --until")
     show_plan(
         file,
         given_fields(options),
@@ -90,7 +108,26 @@ def plan(
             latency=latency,
             pilot=pilot,
             detect=wanted,
+            until=_until(until, off or 8.0, rate, correlation) if until else None,
             prompts=prompts,
             hashes=hashes,
         ),
     )
+
+
+def _until(gate: Path, off: float, rate: float, correlation: float) -> Until:
+    """A gate with what is taken for granted of runs, from points and percent."""
+    from functools import partial
+
+    from offrecord.audit.expected import expected_verdicts
+    from offrecord.audit.gate import read_gate
+    from offrecord.estimates.arrays.expected import Assumed
+    from offrecord.runner.asking import Until
+
+    if not (0 <= rate <= 100 and 0 <= correlation <= 1):
+        raise OffrecordError(
+            "--rate: a number from 0 to 100; --correlation: from 0 to 1"
+        )
+    assumed, wanted = Assumed(off / 100, rate / 100, correlation), read_gate(gate, {})
+    verdicts = partial(expected_verdicts, gate=wanted, assumed=assumed)
+    return Until(name=gate.name, assumed=assumed, verdicts=verdicts)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -18,16 +18,16 @@ from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.declared import warn_of
 from offrecord.protocol.design import Design
 from offrecord.protocol.sample import sample_requests, sample_script
-from offrecord.records import Asked, Form, OffrecordError, Role
+from offrecord.records import OffrecordError
+from offrecord.runner.asking import Goal, Until, ask_lines, until_goals, until_lines
 from offrecord.runner.connections import connections_of
 from offrecord.runner.costs import money
-from offrecord.runner.detect import Detect, Detection, detection_of
+from offrecord.runner.detect import Detect, detection_of
 from offrecord.runner.prefixes import CacheRule, rule_of
 from offrecord.runner.prices import Prices, read_prices
 from offrecord.runner.resolve import (
     calls_per_run,
     resolve_design,
-    seats_called,
     turns_of_run,
 )
 from offrecord.runner.todo import announcement, to_do
@@ -48,6 +48,8 @@ class Shown:
     """A study whose calls show how long they take."""
     detect: Detect | None = None
     """What the design is to detect."""
+    until: Until | None = None
+    """The gate at whose verdict the runs are to stop."""
     prompts: bool = False
     """Whether to print the prompts of the first and the last turn."""
     hashes: bool = False
@@ -76,6 +78,8 @@ def show_plan(
     prices = read_prices(shown.prices) if shown.prices else None
     design = resolve_design(file, flags, options, out)
     told = [announcement(to_do(design, out, planned_runs(design)))] if out else []
+    if design.on and shown.until:
+        raise OffrecordError("--until: a replay has one run of each, and no blocks")
     every = (*design.options, *options)
     told += (_replay if design.on else _debates)(design, every, prices, shown)
     for line in warn_of(design):
@@ -106,9 +110,19 @@ def _debates(
     alone = "" if design.listed[1:] else " alone: there is nothing to compare with it"
     yield f"channels    {', '.join(design.listed)}{alone}"
     yield f"surveys     {_surveys(design)}"
-    found = detection_of(design, shown.detect) if shown.detect else None
-    yield from _ask_lines(design, planned, prices, found)
-    yield from found.lines if found else ()
+    goals, lines = list[Goal](), list[str]()
+    if shown.detect:
+        found = detection_of(design, shown.detect)
+        if not math.isnan(found.runs):
+            words = f"to detect {found.points:g} points"
+            goals += [Goal(words, found.runs, found.runs)]
+        lines += found.lines
+    if shown.until:
+        verdicts = shown.until.verdicts(design)
+        goals += until_goals(verdicts)
+        lines += until_lines(shown.until, verdicts, design.rounds)
+    yield from ask_lines(design, planned, prices, goals)
+    yield from lines
 
 
 def _replay(
@@ -211,53 +225,6 @@ def _token_lines(taken: Mapping[str, Volume]) -> Iterator[str]:
             share = _percent(volume.cached_tokens, volume.input_tokens)
             yield f"from cache  about {share} of them ({provider}: {rule})"
     yield f"tokens out  about {total.output_tokens:,}, reasoning not counted"
-
-
-_WORDS: Final = (Form.UTTERANCE,)
-_TARGET: Final = (Role.TARGET,)
-_ASKING: Final = {
-    "everything": Asked(),
-    "--forms utterance": Asked(forms=_WORDS),
-    "--elicit target": Asked(elicit=_TARGET),
-    "both of them": Asked(forms=_WORDS, elicit=_TARGET),
-}
-"""What can be left out, and how."""
-
-
-def _ask_lines(
-    design: Design,
-    planned: Sequence[Case],
-    prices: Prices | None,
-    found: Detection | None,
-) -> Iterator[str]:
-    """What the study takes if less is asked, and what a verdict then costs."""
-    runs = len(planned) * max(len(design.models), 1)
-    yield "asking"
-    shown, seats = set[Sequence[object]](), seats_called(design)
-    for words, ask in _ASKING.items():
-        what = tuple(map(ask.of, seats))
-        if what in shown:  # written lines are asked for nothing
-            continue
-        shown.add(what)
-        asked = design.model_copy(update={"ask": ask})
-        calls = calls_per_run(asked)
-        told = [f"{calls} calls a run", f"{runs * design.runs * calls:,} in all"]
-        taken = volumes(asked, planned) if prices else {}
-        told += _money(taken, prices, 1)
-        if found and not math.isnan(found.runs):
-            points, verdict = found.points, runs * found.runs * calls
-            told += [f"to detect {points:g} points {verdict:,.0f} calls"]
-            told += _money(taken, prices, found.runs / design.runs)
-        own = " (this design)" if what == tuple(map(design.ask.of, seats)) else ""
-        yield f"  {words + ':':<19} {', '.join(told)}{own}"
-
-
-def _money(
-    taken: Mapping[str, Volume], prices: Prices | None, times: float
-) -> Iterator[str]:
-    if prices and taken.keys() <= prices.models.keys():
-        amount = amount_of(taken, prices).without * times
-        yield f"about {money(amount, prices.currency)}"
 
 
 def _show_hashes(design: Design) -> None:

@@ -77,10 +77,18 @@ class Check:
     """Shape (runs,): the lowest that x can be."""
     most: Values
     """Shape (runs,): the highest."""
+    signs: Values
+    """Shape (runs,): -1 for runs of baseline, whose negative value counts; else 1."""
+
+    @property
+    def limit(self) -> float:
+        """What the figure is held against: of a difference, of all of it."""
+        sides = np.unique(self.signs).size
+        return sides * float(self.weights @ self.targets)
 
     def __post_init__(self) -> None:
         shape = self.weights.shape
-        given = (self.targets, self.least, self.most)
+        given = (self.targets, self.least, self.most, self.signs)
         ends = (self.means.low.shape[-1:], self.means.high.shape[-1:])
         if {one.shape for one in given} | set(ends) != {shape} or len(shape) != 1:
             raise ValueError("a block has one mean, weight and target for each run")
@@ -133,7 +141,7 @@ def share_check(means: RunMeans, limit: float, weights: Values | None = None) ->
     """
     cells = means.low.shape[-1]
     zero = np.zeros(cells)
-    return Check(means, _shares(weights, cells), zero + limit, zero, zero + 1)
+    return Check(means, _shares(weights, cells), zero + limit, zero, zero + 1, zero + 1)
 
 
 def difference_check(
@@ -175,6 +183,7 @@ def difference_check(
         np.concatenate(targets),
         np.concatenate([least * first, -1 * second]),
         np.concatenate([first, -least * second]),
+        np.concatenate([first, -second]),
     )
 
 

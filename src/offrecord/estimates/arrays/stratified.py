@@ -110,18 +110,25 @@ def effective_turns(data: Weighed, *, capped: bool = True) -> Values:
     return np.asarray(np.minimum(shown, cap))
 
 
-def rate_limits(data: Weighed, level: float = LEVEL, *, capped: bool = True) -> Limits:
+def rate_limits(
+    data: Weighed,
+    level: float = LEVEL,
+    *,
+    capped: bool = True,
+    freedom: float | None = None,
+) -> Limits:
     """The interval of the rate of each sample of one design.
 
     Args:
         data: Sums of values 0 and 1.
         level: How often such intervals are to hold the truth.
         capped: As in `effective_turns`.
+        freedom: Degrees of freedom, where not those of the design.
 
     Returns:
-        NaN for a single run.
+        NaN for a single run, unless it is given degrees of freedom.
     """
-    freedom = data.layout.freedom
+    freedom = data.layout.freedom if freedom is None else freedom
     if not freedom:
         nothing = np.full_like(data.value, math.nan)
         return Limits(nothing, nothing)

@@ -102,6 +102,14 @@ class Weighed(NamedTuple):
         first = rates[..., :1]  # so that cells that are all alike give exactly theirs
         return np.asarray(first[..., 0] + (rates - first) @ self.layout.weights)
 
+    def part(self, runs: NDArray[np.bool_]) -> Weighed:
+        """Some of the runs alone, with all runs of their cells; shape (runs,)."""
+        whole = self.layout
+        cells, numbers = np.unique(whole.cells[runs], return_inverse=True)
+        sizes, names = whole.sizes[runs], whole.names[runs]
+        layout = Layout(sizes, numbers, whole.weights[cells], names)
+        return Weighed(self.sums[..., runs], layout)
+
 
 def weighed(sample: Sample, weights: Values | None = None) -> Weighed | None:
     """Add turns up by run; None where a cell that counts has no value, or none counts.
