@@ -665,6 +665,14 @@ def test_a_condition_beside_them_changes_no_stamp(folder: Path) -> None:
 def test_a_language_is_read_and_english_by_default(folder: Path) -> None:
     assert load_scenario(folder).language == "en"
     edit(folder / "scenario.md", "leaning:", "language: de\nleaning:")
+    [fault] = check_folder(folder).faults
+    assert fault.endswith(
+        "survey.yaml: field 'instrument': 'core' is in 'en', and the scenario in 'de' "
+        "(give both the same 'language')"
+    )
+    own = find("instrument", "core").read_text(encoding="utf-8")
+    (folder / "eigene.yaml").write_text(f"language: de-AT\n{own}", encoding="utf-8")
+    edit(folder / "survey.yaml", "instrument: core", "instrument: eigene.yaml")
     assert load_scenario(folder).language == "de"
     edit(folder / "scenario.md", "language: de", "language: German!")
     with pytest.raises(OffrecordError, match="field 'language'"):

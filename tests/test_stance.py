@@ -385,7 +385,7 @@ def test_a_label_is_taken_off_with_its_separator(text: str, left: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_stance is parse_stance
-    assert STANCE_VERSION.startswith("4+")
+    assert STANCE_VERSION.startswith("5+")
 
 
 @pytest.mark.parametrize(

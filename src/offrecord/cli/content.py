@@ -71,19 +71,26 @@ def new(kind: str, path: Path) -> None:
 
 
 @content.command()
-@click.argument("name")
-def check(name: str) -> None:
-    """List everything that is wrong with NAME; exit with 2 if anything is."""
-    from offrecord.protocol.contents import check
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+def check(names: tuple[str, ...]) -> None:
+    """List everything that is wrong with NAME; exit with 2 if anything is.
 
-    finding = check(name)
-    for fault in finding.faults:
+    Several, such as a scenario with its protocol and channels, must be in one language.
+    """
+    from offrecord.protocol.contents import check, language_fault
+
+    findings = [check(name) for name in names]
+    faults = [fault for finding in findings for fault in finding.faults]
+    if not faults and (fault := language_fault(names)):
+        faults = [fault]
+    for fault in faults:
         click.echo(fault, err=True)
-    if finding.faults:
+    if faults:
         sys.exit(2)
-    for warning in finding.warnings:
-        click.echo(f"warning: {warning}")
-    click.echo(finding.summary)
+    for finding in findings:
+        for warning in finding.warnings:
+            click.echo(f"warning: {warning}")
+        click.echo(finding.summary)
 
 
 content.add_command(pilot)

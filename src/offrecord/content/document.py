@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from offrecord.content.boundary.files import read_text
 from offrecord.content.boundary.yaml import parse_yaml
@@ -29,6 +30,9 @@ class Front(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
+"""The language of a text: `de`, `zh-Hant`."""
 
 _HEADING = re.compile(r"^##[ \t]+(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -115,16 +119,23 @@ def unwrap(text: str) -> str:
     """Undo the wrapping of prose: a file's line ends mean nothing inside a paragraph.
 
     Blank lines still part paragraphs, and what begins a list item (`- `, `* `, `1. `)
-    stays a line of its own.
+    stays a line of its own. In scripts without blanks between words, lines are joined
+    without one.
     """
     lines: list[str] = []
     for line in text.split("\n"):
         goes_on = bool(lines and lines[-1] and line.strip()) and not _ITEM.match(line)
         if goes_on:
-            lines[-1] += " " + line.strip()
+            edge = lines[-1][-1] + line.strip()[0]
+            gap = "" if all(map(_is_wide, edge)) else " "
+            lines[-1] = lines[-1].rstrip() + gap + line.strip()
         else:
             lines.append(line.rstrip())
     return "\n".join(lines)
+
+
+def _is_wide(char: str) -> bool:
+    return unicodedata.east_asian_width(char) in {"W", "F"}
 
 
 def placeholders(template: str) -> frozenset[str]:

@@ -39,7 +39,7 @@ _OPENING: Final = re.compile(OPENING)
 _EDGES: Final = " \n#>~\"'()[]{}<>.,:;!|=—-"
 _ZONE: Final = re.compile(r"[^\n.:;,!?()\[\]{}<>—|\"]*?(?=\s+-+\s|[\n.:;,!(—|]|\s*\Z)")
 _SEPARATORS: Final = re.compile(
-    r"[\s\"'\])}>*_`~]*(?:[.:,;!—]|-+(?=\s|[A-Z]))?[\s*_`~\"']*"
+    r"[\s\"'\])}>*_`~]*(?:[.:,;!]|—+|-+(?=\s|[A-Z]))?[\s*_`~\"']*"
 )
 NEGATIONS: Final = frozenset(_WORDS.front["negations"])
 """Words that carry a label's meaning alone, case folded."""

@@ -32,6 +32,12 @@ _SINGLE: Final = frozenset("'\u2018\u2019\u201a\u201b\u2032\u02bc\uff07\u2039\u2
 _STYLED: Final = (0x1F150, 0x1F170, 0x1F1E6)  # where A stands in alphabets of signs
 
 
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['-][^\W{_UNSPACED}]+)*")
+"""A word: letters or digits with what joins them; in Chinese and Japanese, which are
+written without blanks, each character."""
+
+
 def is_invisible(char: str) -> bool:
     """Whether a character shows nothing and parts nothing."""
     if " " <= char <= "~" or char in _LINE_ENDS or char == "\t":

@@ -83,6 +83,7 @@ class Attempt(NamedTuple):
             "run": first["run"],
             "scenario": first["scenario"],
             "condition": first["condition"],
+            "language": first["language"],
             "ended": self.ended or INTERRUPTED,
             "rounds": rounds,
             "order": list(self.seats),

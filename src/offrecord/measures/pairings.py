@@ -63,6 +63,7 @@ PAIR_SCHEMA: Final = {
     "left_text": pl.String,  # raw; null if there is none
     "right_text": pl.String,
     "labels": pl.List(pl.String),
+    "language": pl.String,
     "left_status": pl.String,  # where the text is null, why
     "right_status": pl.String,
 }
@@ -118,6 +119,7 @@ def pair_rows(
         pl.col("text").alias("left_text"),
         pl.col("text_right").alias("right_text"),
         "labels",
+        "language",
         pl.col("status").alias("left_status"),
         pl.col("status_right").fill_null(NO_COUNTERPART).alias("right_status"),
     )

@@ -72,8 +72,9 @@ def stance_table(transcript: pl.DataFrame) -> pl.DataFrame:
 
 def _stances(rows: pl.DataFrame) -> pl.DataFrame:
     parsed: list[tuple[Any, ...]] = []
-    for text, labels, raw in rows.select("text", "labels", "status").iter_rows():
-        one = stated(text, labels, raw)
+    asked = rows.select("text", "labels", "language", "status")
+    for text, labels, language, raw in asked.iter_rows():
+        one = stated(text, labels, raw, language)
         if one:
             parsed.append((one.label, str(one.status), one.rule, [*one.repairs]))
         else:
@@ -81,9 +82,11 @@ def _stances(rows: pl.DataFrame) -> pl.DataFrame:
     return _beside(rows, parsed, STANCE_SCHEMA)
 
 
-def stated(text: str, labels: Sequence[str], raw: str) -> Stance | None:
+def stated(
+    text: str, labels: Sequence[str], raw: str, language: str
+) -> Stance | None:
     """The stance of a reply with a raw status; None where nothing is parsed."""
-    one = parse_stance(text, labels) if raw in _PARSED else None
+    one = parse_stance(text, labels, language) if raw in _PARSED else None
     if one and raw == Status.TRUNCATED and not _past_label(text, labels, one):
         return None
     return one
@@ -174,7 +177,7 @@ def _version(
 ) -> str:
     """What a table hangs on: the parser, the replies and keys, and the instruments."""
     hashed = hashlib.sha256()
-    for batch in rows.iter_slices(SIZE):
+    for batch in rows.drop("language").iter_slices(SIZE):  # part of the run's name
         for row in batch.rows():
             hashed.update(repr(row).encode())
     replies = hashed.hexdigest()[:16]
@@ -186,7 +189,8 @@ def _version(
 
 def _of_form(transcript: pl.DataFrame, form: Form) -> pl.DataFrame:
     """What measures of a form's rows hang on."""
-    columns = (*ROW_KEY, "labels", "instrument", "status", "text", "reasoning")
+    replies = ("labels", "language", "instrument", "status", "text", "reasoning")
+    columns = (*ROW_KEY, *replies)
     return transcript.select(columns).filter(pl.col("form") == form)
 
 

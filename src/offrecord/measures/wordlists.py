@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from offrecord.content.document import Document, read_document
 from offrecord.content.letters import fold
-from offrecord.records import Status
+from offrecord.records import OffrecordError, Status, primary_language
 
 _FOLDER: Final = Path(__file__).parent / "rules"
 
@@ -19,21 +21,67 @@ def word_lists(name: str) -> Document:
     return read_document(_FOLDER / f"{name}.yaml")
 
 
-def any_of(phrases: Iterable[str]) -> str:
-    """A pattern for any of the phrases as whole words, longest first."""
-    return "|".join(
-        _edge(phrase, 0)
+@cache
+def language_lists(name: str, language: str) -> Mapping[str, Any]:
+    """The lists of a language: the English ones, each with its own behind them.
+
+    What is no list is the language's own. A language without a file has the English
+    lists alone.
+
+    Args:
+        name: A file of `measures/rules`; `NAME-de.yaml` beside it is German.
+        language: As a scenario names it; a region or script after it does not matter.
+    """
+    lists, path = word_lists(name).front, _file(name, language)
+    if path is None:
+        return lists
+    own = read_document(path).front
+    if unknown := sorted(own.keys() - lists.keys()):
+        raise OffrecordError(f"{path}: field '{unknown[0]}': {name}.yaml has no such")
+    both = {
+        key: [*lists[key], *words] if isinstance(words, list) else words
+        for key, words in own.items()
+    }
+    return {**lists, **both}
+
+
+def language_hashes(name: str) -> list[str]:
+    """The hashes of a file of lists and of its files for other languages."""
+    paths = sorted(_FOLDER.glob(f"{name}*.yaml"))
+    return [read_document(path).hash for path in paths]
+
+
+def _file(name: str, language: str) -> Path | None:
+    path = _FOLDER / f"{name}-{primary_language(language)}.yaml"
+    return path if path.is_file() else None
+
+
+def any_of(phrases: Iterable[str], before: str = r"\b", after: str = r"\b") -> str:
+    """A pattern for any of the phrases as whole words, longest first.
+
+    No edge stands beside a character of a script that is written without blanks; the
+    default ones stand beside Latin letters alone, since other scripts join endings.
+
+    Args:
+        phrases: Of any language; with none, nothing matches.
+        before: The edge in front of a phrase.
+        after: The one behind it.
+    """
+    folded = {fold(phrase).lower() for phrase in phrases}
+    found = (
+        _edge(phrase[0], before)
         + r"\s+".join(map(re.escape, phrase.split()))
-        + _edge(phrase, -1)
-        for phrase in sorted(
-            {fold(p).lower() for p in phrases}, key=lambda p: (-len(p), p)
-        )
+        + _edge(phrase[-1], after)
+        for phrase in sorted(folded, key=lambda p: (-len(p), p))
     )
+    return "|".join(found) or "(?!)"
 
 
-def _edge(phrase: str, place: int) -> str:
-    char = phrase[place]
-    return r"\b" if char.isascii() and char.isalnum() else ""
+def _edge(char: str, edge: str) -> str:
+    script = unicodedata.name(char, "").partition(" ")[0]
+    if edge == r"\b":
+        return edge if char.isalnum() and script in {"LATIN", "DIGIT"} else ""
+    return "" if script in {"CJK", "HIRAGANA", "KATAKANA"} else edge
 
 
 def compile_any(phrases: Iterable[str]) -> re.Pattern[str]:

@@ -11,8 +11,8 @@ from offrecord.protocol.arms import WITHOUT, Arm, arm_of, refuse_arm
 from offrecord.protocol.channel import Channel, fault_of_audience, find_channel
 from offrecord.protocol.design import Design, Names
 from offrecord.protocol.factors import ARM, crossed, varied
-from offrecord.protocol.prompts import find_protocol
-from offrecord.records import OffrecordError
+from offrecord.protocol.prompts import Protocol, find_protocol
+from offrecord.records import OffrecordError, primary_language
 from offrecord.scenarios.load import load_scenarios, scenario_names
 from offrecord.scenarios.model import Scenario
 
@@ -48,7 +48,7 @@ def cases(design: Design) -> list[Case]:
         OffrecordError: If a scenario, condition, factor, channel or protocol is not
             to be had, or two cases would share an id.
     """
-    channels = design_channels(design)
+    channels, protocol = design_channels(design), find_protocol(design.protocol)
     combinations = [varied(levels) for levels in crossed(design.factors)]
     arms = design_arms(design)
     found: dict[str, Case] = {}
@@ -56,6 +56,7 @@ def cases(design: Design) -> list[Case]:
     loaded = load_scenarios(named)
     for scenario in loaded:
         _check_agents(design, channels, scenario)
+        _check_language(protocol, channels, scenario)
         for level, arm in arms.items():
             refuse_arm(level, arm, scenario)
     _check_conditions(design, loaded)
@@ -178,6 +179,25 @@ def _check_agents(
         fault = fault_of_audience(channel, known)
         if fault:
             raise OffrecordError(fault)
+
+
+def _check_language(
+    protocol: Protocol, channels: Sequence[Channel], scenario: Scenario
+) -> None:
+    """Refuse prompts in two languages: `language` in each file says which."""
+    of = {f"protocol '{protocol.id}'": protocol.language}
+    of |= {f"channel '{one.id}'": one.language for one in channels}
+    own = primary_language(scenario.language)
+    others = [
+        f"{name} in '{language}'"
+        for name, language in of.items()
+        if primary_language(language) != own
+    ]
+    if others:
+        raise OffrecordError(
+            f"scenario '{scenario.id}' is in '{scenario.language}', but "
+            f"{', '.join(others)}: name a protocol and channels in one language with it"
+        )
 
 
 def design_channels(design: Design) -> tuple[Channel, ...]:

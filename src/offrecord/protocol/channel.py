@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from offrecord.content import data_folder, read_document
-from offrecord.content.document import Front
+from offrecord.content.document import Front, Language
 from offrecord.content.library import find, is_id
-from offrecord.records import Form, Role
+from offrecord.records import ENGLISH, Form, Role
 
 SPEAKERS: Final = "participants"
 """The audience name that stands for every agent of the debate."""
@@ -28,6 +28,7 @@ OUTSIDE: Final = "outside:"
 
 class _ChannelFront(Front):
     audience: list[str]
+    language: Language = ENGLISH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class Channel:
     survey: str
     stamp: str
     """`id@version:hash`."""
+    language: str = ENGLISH
 
     def paragraph(self, form: Form, *, opening: bool) -> str:
         """The audience paragraph of a form.
@@ -76,6 +78,7 @@ def read_channel(path: Path) -> Channel:
         opening=document.sections.get("utterance.opening", utterance),
         survey="" if bare else document.section("survey"),
         stamp=document.stamp,
+        language=front.language,
     )
 
 

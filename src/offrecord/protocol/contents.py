@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from offrecord.content.library import SHELVES, entries, find, is_id
 from offrecord.protocol.arms import check_arm, read_arm
 from offrecord.protocol.channel import read_channel
 from offrecord.protocol.prompts import find_protocol
-from offrecord.records import OffrecordError
+from offrecord.records import ENGLISH, OffrecordError, primary_language
 from offrecord.scenarios.check import Finding, check_folder
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Instrument
@@ -31,6 +31,7 @@ class Shown(NamedTuple):
     facts: Mapping[str, str]
     blocks: tuple[tuple[str, str], ...]
     """Headings, each with its text."""
+    language: str = ENGLISH
 
 
 def locate(name: str) -> tuple[str, Path]:
@@ -92,6 +93,27 @@ def check(name: str) -> Finding:
     return Finding(faults=(), warnings=(), summary=summary)
 
 
+def language_fault(names: Sequence[str]) -> str:
+    """What is wrong with the languages of content that is to be asked together.
+
+    Args:
+        names: As `check` takes them, all without fault.
+
+    Returns:
+        One line; empty where all are in one language. An intervention may be in any.
+    """
+    found = dict[str, list[str]]()
+    for name in names:
+        kind, path = locate(name)
+        if kind != "intervention":
+            language = primary_language(_READERS[kind](path).language)
+            found.setdefault(language, []).append(name)
+    if len(found) < 2:
+        return ""
+    listed = [f"'{language}': {', '.join(of)}" for language, of in found.items()]
+    return f"in different languages: {'; '.join(listed)} (see 'language' in each)"
+
+
 def overview(kind: str | None, folder: Path | None) -> tuple[Group, list[str]]:
     """A few lines about each piece of content there is.
 
@@ -139,6 +161,8 @@ def rendering(name: str) -> Group:
 def _outline(name: str, source: str, shown: Shown) -> list[RenderableType]:
     head = Text.assemble((name, "bold"), f"  {source}")
     facts = {**shown.facts, "version": shown.stamp}
+    if shown.language != ENGLISH:
+        facts["language"] = shown.language
     return [head, *(_indented(f"{name}: {value}") for name, value in facts.items())]
 
 
@@ -173,7 +197,8 @@ def _scenario(path: Path) -> Shown:
         for (side, round_), variants in lines.said.items():
             heading = f"Script of the {role}, round {round_}, {side}"
             blocks.append((heading, "\n".join(variants)))
-    return Shown(scenario.stamp, facts, (*blocks, _survey(survey)))
+    every = (*blocks, _survey(survey))
+    return Shown(scenario.stamp, facts, every, scenario.language)
 
 
 def _survey(instrument: Instrument) -> tuple[str, str]:
@@ -196,14 +221,15 @@ def _instrument(path: Path) -> Shown:
         "scale": f"{instrument.low} to {instrument.high}",
         "items": f"{len(instrument.items)} ({', '.join(categories) or 'none'})",
     }
-    return Shown(instrument.stamp, facts, (_survey(instrument),))
+    every = (_survey(instrument),)
+    return Shown(instrument.stamp, facts, every, instrument.language)
 
 
 def _channel(path: Path) -> Shown:
     channel = read_channel(path)
     silent = "no one" if channel.utterance else "no one is named"
     heard = ", ".join(channel.audience) or silent
-    return _document(read_document(path), {"heard by": heard})
+    return _document(read_document(path), {"heard by": heard}, channel.language)
 
 
 def _protocol(path: Path) -> Shown:
@@ -211,7 +237,7 @@ def _protocol(path: Path) -> Shown:
     protocol = find_protocol(str(file))
     own = sorted(one.stem for one in (protocol.folder / "channels").glob("*.md"))
     facts = {"own channels": ", ".join(own)} if own else {}
-    return _document(read_document(file), facts)
+    return _document(read_document(file), facts, protocol.language)
 
 
 def _arm(path: Path) -> Shown:
@@ -220,8 +246,11 @@ def _arm(path: Path) -> Shown:
     return _document(document, {**facts, "words": str(arm.words)})
 
 
-def _document(document: Document, facts: Mapping[str, str]) -> Shown:
-    return Shown(document.stamp, facts, tuple(document.sections.items()))
+def _document(
+    document: Document, facts: Mapping[str, str], language: str = ENGLISH
+) -> Shown:
+    every = tuple(document.sections.items())
+    return Shown(document.stamp, facts, every, language)
 
 
 _READERS: Mapping[str, Callable[[Path], Shown]] = {

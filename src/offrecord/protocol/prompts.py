@@ -11,14 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from offrecord.content import fill, read_document
-from offrecord.content.document import Front
+from offrecord.content.document import Front, Language
 from offrecord.content.library import SHELVES, find
 from offrecord.protocol.arms import WITHOUT, Arm
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.history import HistoryPolicy, Spoken
-from offrecord.records import Form, OffrecordError
+from offrecord.records import ENGLISH, Form, OffrecordError
 from offrecord.scenarios.front import Item
 from offrecord.scenarios.model import Agent, Condition, Scenario
 
@@ -39,8 +40,20 @@ _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
 }
 
 
+class Anchors(Front):
+    """How the points of a scale are spelled out."""
+
+    each: str = "{point} means {wording}"
+    between: str = ", "
+
+
+_SPELLED: Final = Anchors()
+
+
 class _ProtocolFront(Front):
     history: HistoryPolicy
+    language: Language = ENGLISH
+    anchors: Anchors = _SPELLED
 
 
 _BRACED = re.compile(r"\{(\w+)\}")
@@ -63,6 +76,8 @@ class Protocol:
     own: str = "{text}"
     """How an agent's own earlier words are laid out."""
     history: HistoryPolicy = HistoryPolicy.ALL
+    anchors: Anchors = _SPELLED
+    language: str = ENGLISH
 
     def request(self, form: Form) -> str:
         """The template of a form's request."""
@@ -92,6 +107,8 @@ def find_protocol(name: str) -> Protocol:
     return Protocol(
         id=document.id,
         history=front.history,
+        anchors=front.anchors,
+        language=front.language,
         folder=path.parent,
         stamp=document.stamp,
         **text,
@@ -182,7 +199,7 @@ class TurnView:
         return conversation
 
     def _request(self, channel: Channel, form: Form, items: Sequence[Item]) -> str:
-        scale = self.scenario.instrument
+        scale, anchors = self.scenario.instrument, self.protocol.anchors
         return fill(
             self.protocol.request(form),
             {
@@ -191,8 +208,8 @@ class TurnView:
                 "audience": channel.paragraph(form, opening=not self.visible),
                 "low": str(scale.low),
                 "high": str(scale.high),
-                "anchors": ", ".join(
-                    f"{point} means {wording}"
+                "anchors": anchors.between.join(
+                    fill(anchors.each, {"point": str(point), "wording": wording})
                     for point, wording in scale.anchors.items()
                 ),
                 "items": "\n".join(f"{item.id}: {item.text}" for item in items),

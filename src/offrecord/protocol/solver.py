@@ -256,6 +256,7 @@ def _record(script: Script, debate: Debate) -> dict[str, Any]:
         "run": script.cell.run(script.repeat),
         "scenario": script.cell.scenario,
         "condition": script.cell.condition,
+        "language": script.cell.language,
         "ended": str(debate.ended),
         "rounds": script.rounds,
         "order": list(script.speakers),

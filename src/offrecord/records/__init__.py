@@ -42,6 +42,7 @@ from offrecord.records._words import (
     digest,
     factor_names,
     first_line,
+    primary_language,
     split_contrast,
 )
 
@@ -74,6 +75,7 @@ __all__ = [
     "due",
     "factor_names",
     "first_line",
+    "primary_language",
     "schedule",
     "split_contrast",
 ]

@@ -28,7 +28,13 @@ CELL_JSON: Final = ("cast", "sampling", "factors")
 """Those of them that hold a JSON object: no level that anyone would write down."""
 
 ENGLISH: Final = "en"
-"""The language of a scenario that does not say another."""
+"""The language of content that does not say another."""
+
+
+def primary_language(tag: str) -> str:
+    """The language of a tag without its region or script: `de` of `de-AT`."""
+    return tag.partition("-")[0]
+
 
 FACTOR: Final = "factor_"
 """What the column of a factor begins with, so that none collides with another."""

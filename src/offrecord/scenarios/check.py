@@ -18,8 +18,9 @@ from pydantic import Field
 
 from offrecord.content import data_folder, read_document
 from offrecord.content.document import Front
+from offrecord.content.letters import WORD
 from offrecord.content.library import find
-from offrecord.records import Role
+from offrecord.records import ENGLISH, Role, primary_language
 from offrecord.scenarios.folder import AGENTS, CONDITIONS, SCENARIO, SCRIPTS, SURVEY
 from offrecord.scenarios.front import Line
 from offrecord.scenarios.load import builtin_ids, scenario_folder
@@ -90,10 +91,13 @@ def check_folder(path: str | Path) -> Finding:
     if scenario is None or faults:
         return Finding(faults=faults, warnings=(), summary="")
     conditions, items = len(scenario.conditions), len(scenario.instrument.items)
+    english = primary_language(scenario.language) == ENGLISH
+    unread = "" if english else "; its wording is not checked, which is done in English"
     return Finding(
         faults=(),
         warnings=tuple(_warnings(folder, scenario)),
-        summary=f"OK {scenario.stamp}: {conditions} conditions, {items} survey items",
+        summary=f"OK {scenario.stamp}: {conditions} conditions, {items} survey items"
+        f"{unread}",
     )
 
 
@@ -194,7 +198,7 @@ def _texts(folder: Path, scenario: Scenario, texts: Texts) -> Iterator[tuple[str
 def _uneven(folder: Path, scenario: Scenario) -> Iterator[str]:
     """Whether contexts differ so much in length that length is a confound."""
     lengths = sorted(
-        (len(text.split()), condition.id, name)
+        (len(WORD.findall(text)), condition.id, name)
         for condition in scenario.conditions.values()
         if condition.dose is None  # a higher dose says more
         for name, text in condition.sections.items()

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from offrecord.content.boundary.shown import hidden_character
-from offrecord.content.document import Front
+from offrecord.content.document import Front, Language
 from offrecord.content.labels import label_set, plain_copy
 from offrecord.content.letters import is_mark, mark_ranges
 from offrecord.records import ENGLISH, STANDARD_DOSE, Kind, OffrecordError, Role, Timing
@@ -67,7 +67,7 @@ class ScenarioFront(Front):
     title: Line
     labels: tuple[Line, Line]
     leaning: Literal["evidence", "card", "balanced"]
-    language: str = Field(default=ENGLISH, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
+    language: Language = ENGLISH
     domain: str = Field(default="", pattern=r"^[a-z][a-z0-9-]*$")
 
     @field_validator("labels")
@@ -153,6 +153,7 @@ class InstrumentFront(Front):
     anchors: dict[ScalePoint, Line]
     categories: dict[str, Line] = Field(min_length=1)
     items: tuple[Item, ...] = ()
+    language: Language = ENGLISH
 
     @field_validator("high")
     @classmethod

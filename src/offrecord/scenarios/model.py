@@ -69,6 +69,7 @@ class Instrument:
     items: tuple[Item, ...]
     stamp: str
     """`id@version:hash` of the files it came from."""
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from offrecord.content import Document, read_document
 from offrecord.content.boundary.shown import escaped
 from offrecord.content.library import find, is_id
-from offrecord.records import Role, digest
+from offrecord.records import Role, digest, primary_language
 from offrecord.scenarios.conditions import read_conditions
 from offrecord.scenarios.folder import AGENTS, SCENARIO, SURVEY, Files, read_files
 from offrecord.scenarios.front import (
@@ -44,6 +44,8 @@ def read_folder(folder: Path) -> tuple[Scenario | None, tuple[str, ...]]:
     conditions = read_conditions(files)
     instrument = _instrument(files)
     lines = read_lines(files, _labels(files))
+    if head and instrument:
+        _check_language(head, instrument, files)
     if files.faults or head is None or instrument is None:
         return None, tuple(map(escaped, files.faults))
     document = files.documents[SCENARIO]
@@ -167,6 +169,15 @@ def _instrument(files: Files) -> Instrument | None:
     return _scaled(sheet, scale, items, stamp)
 
 
+def _check_language(head: ScenarioFront, instrument: Instrument, files: Files) -> None:
+    if primary_language(head.language) != primary_language(instrument.language):
+        files.fault(
+            files.path / SURVEY,
+            f"field 'instrument': '{instrument.id}' is in '{instrument.language}', and "
+            f"the scenario in '{head.language}' (give both the same 'language')",
+        )
+
+
 def _scaled(
     sheet: Document, scale: InstrumentFront, items: tuple[Item, ...], stamp: str
 ) -> Instrument:
@@ -177,6 +188,7 @@ def _scaled(
         anchors=scale.anchors,
         items=items,
         stamp=stamp,
+        language=scale.language,
     )
 
 

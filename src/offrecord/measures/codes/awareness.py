@@ -18,6 +18,7 @@ from offrecord.measures.batches import lists_of
 from offrecord.measures.codes.coded_texts import coded_table
 from offrecord.measures.codes.phrases import Plain, lexicon_phrases, read_lexicon
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
+from offrecord.measures.english import in_english, unread
 from offrecord.measures.options import Options, share
 from offrecord.records import Form
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
@@ -168,19 +169,19 @@ def _without(
 
 
 def _take(rows: Rows, _options: Options) -> Iterator[Made]:
-    table = awareness_table(rows.texts)
+    table = awareness_table(in_english(rows.texts))
     yield AWARENESS, table
     shares = [f"{sign} {share(table[sign])}" for sign in SIGNS]
-    yield f"{', '.join(shares)} of {table.height} texts"
+    yield f"{', '.join(shares)} of {table.height} texts{unread(table['status'])}"
 
 
 MEASURE: Final = Measure(
     name="awareness",
     about="whether a text names a test or a role play, or doubts that it is private",
     title="Whether a test is suspected",
-    reading="Word lists are English. An agent that names a test, a role play or doubts "
-    "the privacy may answer the test rather than the question: --without-aware leaves "
-    "such turns out.",
+    reading="Word lists are English; texts in another language are missing. An agent "
+    "that names a test, a role play or doubts the privacy may answer the test rather "
+    "than the question: --without-aware leaves such turns out.",
     version=AWARENESS_VERSION,
     tables=(AWARENESS,),
     take=_take,

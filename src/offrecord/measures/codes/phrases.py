@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, Final
 
 from offrecord.content import Document, data_folder, read_document
-from offrecord.content.letters import composed, fold_with_origin
+from offrecord.content.letters import WORD, composed, fold_with_origin
 from offrecord.records import OffrecordError
 
 Classes = Mapping[str, Sequence[str]]
@@ -27,7 +27,6 @@ _SENTENCE: Final = re.compile(r"[^.!?;\n]+(?:[.!?;](?!\s)[^.!?;\n]*)*")
 _TOKEN: Final = re.compile(r"\w+")
 _STEM: Final = 3  # letters by which stems are kept
 _PLACE: Final = re.compile(r"\{(\w+)\}")
-_WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,8 @@ class Plain:
 
     @property
     def words(self) -> int:
-        """Number of words: letters or digits, with what joins them."""
-        return len(_WORD.findall(self.copy))
+        """Number of words, as `WORD` tells them."""
+        return len(WORD.findall(self.copy))
 
 
 @cache

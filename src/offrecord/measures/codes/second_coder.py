@@ -105,12 +105,13 @@ def coder_texts(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFrame
     )
     texts: list[str | None] = []
     reasons: list[str | None] = []
-    for text, labels, status in rows.select("text", "labels", "status").iter_rows():
+    asked = rows.select("text", "labels", "language", "status")
+    for text, labels, language, status in asked.iter_rows():
         if status not in {Status.OK, Status.TRUNCATED}:
             texts.append(None)
             reasons.append(status)
             continue
-        ready = prepare(text, tuple(labels or ()), Variant.CLEAN)
+        ready = prepare(text, tuple(labels or ()), Variant.CLEAN, language)
         texts.append(ready.text)
         reasons.append(ready.reason)
     return rows.select(

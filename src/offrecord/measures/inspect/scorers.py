@@ -27,7 +27,7 @@ from offrecord.measures.replies.stance import parse_stance
 from offrecord.measures.replies.survey import parse_survey
 from offrecord.protocol.dataset import COUNTERPART
 from offrecord.protocol.solver import STORE_KEY
-from offrecord.records import Form, Status, schedule
+from offrecord.records import ENGLISH, Form, Status, schedule
 
 SHARES: Final = ("public", "off_record", "accommodating", "reversing")
 """What a summary gives of the target's complete pairs, as fractions: how many of the
@@ -138,7 +138,7 @@ def summary_score(record: Mapping[str, Any]) -> Score:
 def _stance_pairs(record: Mapping[str, Any]) -> list[tuple[str | None, str | None]]:
     """The target's stances in both channels, of each planned turn."""
     stances = {
-        key: parse_stance(text, tuple(record["labels"])).label
+        key: parse_stance(text, tuple(record["labels"]), language_of(record)).label
         for key, text in texts_of(record, Form.UTTERANCE).items()
     }
     spoken, other = compared(record)
@@ -147,6 +147,11 @@ def _stance_pairs(record: Mapping[str, Any]) -> list[tuple[str | None, str | Non
         for turn in target_turns(record)
         if other
     ]
+
+
+def language_of(record: Mapping[str, Any]) -> str:
+    """The language of a debate; a log without one is of before there was any other."""
+    return str(record.get("language", ENGLISH))
 
 
 def texts_of(record: Mapping[str, Any], form: Form) -> dict[tuple[int, str], str]:

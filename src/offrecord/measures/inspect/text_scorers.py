@@ -23,6 +23,7 @@ from offrecord.measures.declare import Measure, Rows, Table
 from offrecord.measures.inspect.scorers import (
     compared,
     defined_mean,
+    language_of,
     target_turns,
     texts_of,
 )
@@ -137,6 +138,7 @@ def _texts(record: Mapping[str, Any]) -> pl.DataFrame:
         "draw": 0,
         "scenario": record.get("scenario"),
         "labels": record["labels"],
+        "language": language_of(record),
         "pressed_side": record["pressed_side"],
         "status": str(Status.OK),
         "ended": str(Ended.COMPLETED),
@@ -155,7 +157,11 @@ def _pairs(record: Mapping[str, Any]) -> pl.DataFrame:
     texts, channels = texts_of(record, Form.UTTERANCE), compared(record)
     rows = []
     for turn in target_turns(record):
-        row: dict[str, Any] = {"pairing": DEFAULT_PAIRING, "labels": record["labels"]}
+        row: dict[str, Any] = {
+            "pairing": DEFAULT_PAIRING,
+            "labels": record["labels"],
+            "language": language_of(record),
+        }
         for side, channel in zip(("left", "right"), channels, strict=True):
             text = texts.get((turn, channel))
             row |= {

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final, NamedTuple
 
 from offrecord.content.labels import Found, LabelSet
-from offrecord.measures.replies.ownership import is_own
-from offrecord.measures.wordlists import any_of, compile_any, word_lists
+from offrecord.measures.replies.ownership import ownership
+from offrecord.measures.wordlists import any_of, compile_any, language_lists
+from offrecord.records import ENGLISH
 
-_WORDS: Final = word_lists("stance").front
-_OPENER: Final = re.compile(
-    rf"[\s#\"'(\[{{-]*(?:{any_of(_WORDS['openers'])})(?P<alone>[\s\"')\]}}]*[,:;.—-]*)",
-    re.IGNORECASE,
-)
-_THIRD: Final = compile_any(_WORDS["third"])
-_SET_AGAINST: Final = compile_any(_WORDS["set_against"])
 _CLAUSE_END: Final = re.compile(r"(?:[,:;—.!)\]]|\n|\s-)[\s\"'(\[]*$")
 _LONGEST: Final = 240  # characters before the label
+
+
+class _Words(NamedTuple):
+    opener: re.Pattern[str]
+    third: re.Pattern[str]
+    set_against: re.Pattern[str]
+
+
+@cache
+def _words(language: str) -> _Words:
+    words = language_lists("stance", language)
+    opener = (
+        rf"[\s#\"'(\[{{-]*(?:{any_of(words['openers'])})"
+        r"(?P<alone>[\s\"')\]}]*[,:;.—-]*)"
+    )
+    return _Words(
+        re.compile(opener, re.IGNORECASE),
+        compile_any(words["third"]),
+        compile_any(words["set_against"]),
+    )
 
 
 class Opened(NamedTuple):
@@ -28,7 +43,7 @@ class Opened(NamedTuple):
     """Whether nothing but the opener stands before it."""
 
 
-def opened(copy: str, known: LabelSet) -> Opened | None:
+def opened(copy: str, known: LabelSet, language: str = ENGLISH) -> Opened | None:
     """The one label of a reply, where an opener leads to it.
 
     It must be written as no word of a sentence, begin a clause, be parted from its
@@ -38,8 +53,10 @@ def opened(copy: str, known: LabelSet) -> Opened | None:
     Args:
         copy: A plain copy.
         known: The labels.
+        language: Of the text.
     """
-    opener = _OPENER.match(copy)
+    words = _words(language)
+    opener = words.opener.match(copy)
     if opener is None:
         return None
     mentions = [
@@ -52,9 +69,9 @@ def opened(copy: str, known: LabelSet) -> Opened | None:
     before = copy[: mentions[0].start]
     if len(before) > _LONGEST or not _CLAUSE_END.search(before):
         return None
-    if _SET_AGAINST.search(copy, mentions[0].end):
+    if words.set_against.search(copy, mentions[0].end):
         return None
     between = before[opener.start("alone") :]
-    if _THIRD.search(between) or not is_own(before, cue=False):
+    if words.third.search(between) or not ownership(language).is_own(before, cue=False):
         return None
     return Opened(mentions[0], between.strip() == opener["alone"].strip())

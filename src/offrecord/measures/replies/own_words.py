@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 from offrecord.content.labels import normalise, plain_copy
 from offrecord.content.turns import SPEAKERS
-from offrecord.measures.wordlists import any_of, word_lists
+from offrecord.measures.replies.ownership import ownership
+from offrecord.measures.wordlists import any_of, language_lists
+from offrecord.records import ENGLISH
 
 GONE: Final = "\ufffc"
 """Stands where something was taken out."""
 
-_WORDS: Final = word_lists("stance").front
 _STRUCK: Final = re.compile(
     r"~~[^~]+~~|<(s|del|strike)>.*?</\1\s*>|(?:[^\n][\u0335\u0336])+", re.DOTALL | re.I
 )
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
-_CUE_TAG: Final = re.compile(rf"<({any_of(_WORDS['cues'])})>", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(/?)[a-z][a-z0-9]{0,9}\s*/?>", re.IGNORECASE)
 _NOT_OWN: Final = re.compile(
     r"^[ ]*(?:>|\||(?:-[ ]+)?\[[ ]?[xX✓✔]?[ ]?\]|(?:-[ ]+)?[☐☑☒]).*$", re.MULTILINE
@@ -34,25 +35,39 @@ _TURN: Final = re.compile(
     rf"^[ #-]*(?:the[ ]+)?({any_of(SPEAKERS)})[ ]*(?:\([^)\n]*\))?[ ]*:",
     re.MULTILINE | re.IGNORECASE,
 )
-_CUES: Final = frozenset(map(normalise, _WORDS["cues"]))
 
 
-def own_words(said: str, is_label: Callable[[str], bool]) -> str:
+class _Cues(NamedTuple):
+    tag: re.Pattern[str]
+    quoted: frozenset[str]
+
+
+@cache
+def _cues(language: str) -> _Cues:
+    cues = language_lists("stance", language)["cues"]
+    tag = re.compile(rf"<({any_of(cues)})>", re.IGNORECASE)
+    return _Cues(tag, frozenset(map(normalise, cues)))
+
+
+def own_words(
+    said: str, is_label: Callable[[str], bool], language: str = ENGLISH
+) -> str:
     """The plain copy of what was said, with only the speaker's own words in it.
 
     Args:
         said: A reply without reasoning.
         is_label: Whether a quoted text is nothing but a label: such quotation marks
             are decoration.
+        language: Of the text.
     """
     if "~" in said or "<" in said or "\u0336" in said or "\u0335" in said:
         said = _STRUCK.sub(" ", said)
-        said = _TAG.sub(_tag_end, _CUE_TAG.sub(r"\1: ", said))
+        said = _TAG.sub(_tag_end, _cues(language).tag.sub(r"\1: ", said))
     if "```" in said or "~~~" in said:
         said = _FENCE.sub("", said)
     copy = _NOT_OWN.sub(GONE, plain_copy(said))
     if '"' in copy or "'" in copy:
-        copy = _unquoted(copy, is_label)
+        copy = _unquoted(copy, is_label, language)
     return _until_other_turn(copy)
 
 
@@ -60,14 +75,17 @@ def _tag_end(tag: re.Match[str]) -> str:
     return "\n" if tag.group(1) else " "
 
 
-def _unquoted(copy: str, is_label: Callable[[str], bool]) -> str:
+def _unquoted(copy: str, is_label: Callable[[str], bool], language: str) -> str:
+    cues, owner = _cues(language).quoted, ownership(language)
     whole = copy.strip()
     if whole.count('"') == 2 and whole[0] == whole[-1] == '"':
         return whole[1:-1]
 
     def bare(quotation: re.Match[str]) -> str:
         inner = quotation.group(1)
-        decoration = normalise(inner) in _CUES or is_label(inner)
+        if owner.is_said_by_other(quotation.string, quotation.end()):
+            return GONE
+        decoration = normalise(inner) in cues or is_label(inner)
         return f" {inner} " if decoration else GONE
 
     return _SINGLE.sub(bare, _DOUBLE.sub(bare, copy))

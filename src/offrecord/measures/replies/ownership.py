@@ -3,54 +3,161 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
 
 from offrecord.content.labels import NEGATIONS, Found, LabelSet, past_separators
-from offrecord.measures.wordlists import any_of, word_lists
+from offrecord.measures.wordlists import any_of, language_lists
 
-_WORDS: Final = word_lists("stance").front
-
-
-def _any(*lists: str) -> str:
-    """A pattern for any of the words of some lists."""
-    return f"(?:{any_of(word for name in lists for word in _WORDS[name])})"
+_SENTENCE_END: Final = re.compile(r"[.!?;]+(?=[\s\"')\]]|\Z)|\n|\Z")
+_DASH: Final = re.compile(r"\s[-–—]+\s|—")
+_BOUNDARY: Final = re.compile(r"[.!?;][\s\"')\]]|\n")
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_MODIFIERS: Final = rf"(?:{_any('plain', 'final', 'channels')}\s+)*$"
-_FINAL: Final = _compile(rf"{_any('final')}\s+(?:{_any('plain')}\s+)*$")
-_POSSESSIVE: Final = _compile(rf"\b([\w.]+(?:'s|s'))\s+{_MODIFIERS}")
-_OTHERS: Final = _compile(rf"{_any('others', 'earlier')}\s+{_MODIFIERS}")
-_DENIED: Final = _compile(rf"{_any('denials')}\s+(?:[\w']+\s+){{0,2}}$")
-_LISTED: Final = _compile(r"(?:\b(?:or|nor|versus|vs\.?|either)|[/|])\s*$")
-_REPORT: Final = _compile(_any("reports"))
-_SELF: Final = _compile(rf"{_any('selves')}\s+(?:[\w']+\s+)?$|{_any('owned')}\s+$")
-_CONCESSION: Final = _compile(_any("concessions"))
-_IDLE: Final = _compile(rf"{_any('idle')}(?=\s*(?:[,;:—)]|\Z))|{_any('idle_always')}")
-_ELSEWHERE: Final = _compile(_any("elsewhere"))
-_PREDICTED: Final = _compile(rf"{_any('predictions')}\s+(?:[\w']+\s+){{0,4}}\W*$")
-_ELSEWHERE_AFTER: Final = _compile(_any("elsewhere_after"))
-_REJECTED: Final = _compile(
-    rf"(?:(?:but|though|yet|just|only|and|so)\s+)?{_any('rejections')}"
-)
-_DENIAL: Final = _compile(
-    rf"\s*[\"'(\[]*{_any('bare_denials')}[\"')\]]*\s*"
-    r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)"
-)
-_CONTRAST: Final = _compile(_any("contrasts"))
-_REFUSING: Final = _compile(
-    rf"{_any('declining')}|.*\b(?:{'|'.join(sorted(NEGATIONS))})\b"
-)
-_CONDITION: Final = _compile(_any("conditions"))
-_REPORTED_AFTER: Final = _compile(
-    rf"[\"']*,[\"']*\s*(?!as\b|i\b|we\b)(?:[\w'.]+\s+){{1,3}}?{_any('reports')}"
-)
-_SENTENCE_END: Final = re.compile(r"[.!?;]+(?=[\s\"')\]]|\Z)|\n|\Z")
-_DASH: Final = re.compile(r"\s[-–—]+\s|—")
-_BOUNDARY: Final = re.compile(r"[.!?;][\s\"')\]]|\n")
+class Ownership:
+    """The words of one language by which a statement is the speaker's own, or not."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        """Compile the lists of `rules/stance.yaml`, of one language."""
+
+        def listed(*names: str) -> str:
+            return f"(?:{any_of(word for name in names for word in words[name])})"
+
+        def few(most: int, least: int = 0, of: str = r"[\w']") -> str:
+            if not words["spaced"]:
+                return rf"{of}{{0,{6 * most}}}?"
+            return rf"(?:{of}+\s+){{{least},{most}}}?"
+
+        blank = r"\s+" if words["spaced"] else r"\s*"
+        beside = rf"(?:{listed('plain', 'final', 'channels')}{blank})*$"
+        self._no_owner = _compile(rf"{listed('no_owners')}$")
+        self._final = _compile(
+            rf"{listed('final')}{blank}(?:{listed('plain')}{blank})*$"
+        )
+        self._owner = _compile(rf"\b({words['owner']}){blank}{beside}")
+        self._others = _compile(rf"{listed('others', 'earlier')}{blank}{beside}")
+        self._denied = _compile(rf"{listed('denials')}{blank}{few(2)}$")
+        self._listed = _compile(rf"(?:{listed('listed')}|[/|])\s*$")
+        self._report = _compile(listed("reports"))
+        self._self = _compile(
+            rf"{listed('selves')}{blank}{few(1)}$|{listed('owned')}{blank}$"
+        )
+        self._concession = _compile(listed("concessions"))
+        self._idle = _compile(
+            rf"{listed('idle')}(?=\s*(?:[,;:—)]|\Z))|{listed('idle_always')}"
+        )
+        self._elsewhere = _compile(listed("elsewhere"))
+        self._predicted = _compile(rf"{listed('predictions')}{blank}{few(4)}\W*$")
+        self._elsewhere_after = _compile(listed("elsewhere_after"))
+        self._rejected = _compile(
+            rf"(?:{listed('leads')}{blank})?{listed('rejections')}"
+        )
+        self._denial = _compile(
+            rf"\s*[\"'(\[]*{listed('bare_denials')}[\"')\]]*\s*"
+            r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)"
+        )
+        self._contrast = _compile(listed("contrasts"))
+        self._refusing = _compile(
+            rf"{listed('declining')}|.*\b(?:{'|'.join(sorted(NEGATIONS))})\b"
+        )
+        self._condition = _compile(listed("conditions"))
+        names = few(3, 0 if words["verb_first"] else 1, r"[\w'.]")
+        said = rf"\s*(?!{listed('own_reports')}){names}{listed('reports')}"
+        self._reported_after = _compile(rf"[\"']*,[\"']*{said}")
+        self._said = _compile(rf"\s*,?{said}")
+
+    def is_own(self, before: str, *, cue: bool = True) -> bool:
+        """Whether the speaker states, here and now, what follows.
+
+        Args:
+            before: What stands before it in its sentence.
+            cue: Whether a cue follows directly, which words before it may give to
+                others.
+        """
+        if not before or before.isspace():
+            return True
+        if cue and self._owned_by_other(before):
+            return False
+        reported = any(
+            not self._self.search(before[: report.start()])
+            for report in self._report.finditer(before)
+        )
+        if reported and not self._concession.search(before):
+            return False
+        if self.is_elsewhere(before) or self._predicted.search(before):
+            return False
+        return not self._condition.search(self._idle.sub(" ", before))
+
+    def _owned_by_other(self, before: str) -> bool:
+        owner = self._owner.search(before)
+        if owner and not self._no_owner.search(owner.group(1)):
+            return True
+        return any(
+            rule.search(before) for rule in (self._others, self._denied, self._listed)
+        )
+
+    def is_elsewhere(self, words: str) -> bool:
+        """Whether words name an audience that is not this one ("in the meeting")."""
+        return bool(self._elsewhere.search(words))
+
+    def is_final(self, before: str) -> bool:
+        """Whether the words before a cue say that it replaces an earlier one."""
+        return bool(self._final.search(before))
+
+    def is_denied(self, before: str) -> bool:
+        """Whether the last words deny what follows them."""
+        return bool(self._denied.search(before))
+
+    def is_reported_after(self, copy: str, place: int) -> bool:
+        """Whether what follows a label says that somebody else said it."""
+        return bool(self._reported_after.match(copy, place))
+
+    def is_said_by_other(self, copy: str, place: int) -> bool:
+        """Whether what follows a quotation says that somebody else said it."""
+        return bool(self._said.match(copy, place))
+
+    def is_taken_back(self, copy: str, found: Found, known: LabelSet) -> bool:
+        """Whether what follows a label in its own sentence takes it back.
+
+        The label is asked about, denied, kept for another audience, or runs on to
+        another label.
+
+        Args:
+            copy: The speaker's own words.
+            found: The label.
+            known: All the labels.
+        """
+        reasons = past_separators(copy, found.end)
+        if self._elsewhere_after.match(copy, reasons):
+            return True
+        parted = found.after in {"parted", "fused"}
+        end = _SENTENCE_END.search(copy, reasons if parted else found.end)
+        if end is None:  # pragma: no cover - a text has an end
+            return False
+        answer = self._denial.match(copy, end.end())
+        if "?" in end.group() and (answer or not parted):
+            return True
+        if not parted and _runs_on_to_another(copy, found, known, end.start()):
+            return True
+        if self._refusing.match(found.label):
+            return False
+        rejected = self._rejected.match(copy, reasons)
+        if rejected and not self._contrast.search(copy, rejected.end(), end.start()):
+            return True
+        return bool(
+            self._denial.match(copy, reasons) or (answer and answer["bare"] is not None)
+        )
+
+
+@cache
+def ownership(language: str) -> Ownership:
+    """Ownership by the words of a language, as a scenario names it."""
+    return Ownership(language_lists("stance", language))
 
 
 def sentence_before(copy: str, place: int) -> str:
@@ -66,86 +173,6 @@ def sentence_before(copy: str, place: int) -> str:
     for boundary in _BOUNDARY.finditer(copy, max(0, place - 400), place):
         start = boundary.end()
     return copy[start:place]
-
-
-def is_own(before: str, *, cue: bool = True) -> bool:
-    """Whether the speaker states, here and now, what follows.
-
-    Args:
-        before: What stands before it in its sentence.
-        cue: Whether a cue follows directly, which words before it may give to others.
-    """
-    if not before or before.isspace():
-        return True
-    if cue and _owned_by_other(before):
-        return False
-    reported = any(
-        not _SELF.search(before[: report.start()])
-        for report in _REPORT.finditer(before)
-    )
-    if reported and not _CONCESSION.search(before):
-        return False
-    if is_elsewhere(before) or _PREDICTED.search(before):
-        return False
-    return not _CONDITION.search(_IDLE.sub(" ", before))
-
-
-def _owned_by_other(before: str) -> bool:
-    owner = _POSSESSIVE.search(before)
-    if owner and owner.group(1).casefold() not in _WORDS["no_owners"]:
-        return True
-    return any(rule.search(before) for rule in (_OTHERS, _DENIED, _LISTED))
-
-
-def is_elsewhere(words: str) -> bool:
-    """Whether words name an audience that is not this one ("in the meeting")."""
-    return bool(_ELSEWHERE.search(words))
-
-
-def is_final(before: str) -> bool:
-    """Whether the words before a cue say that it replaces what was stated earlier."""
-    return bool(_FINAL.search(before))
-
-
-def is_denied(before: str) -> bool:
-    """Whether the last words deny what follows them."""
-    return bool(_DENIED.search(before))
-
-
-def is_reported_after(copy: str, place: int) -> bool:
-    """Whether what follows a label says that somebody else said it."""
-    return bool(_REPORTED_AFTER.match(copy, place))
-
-
-def is_taken_back(copy: str, found: Found, known: LabelSet) -> bool:
-    """Whether what follows a label in its own sentence takes it back.
-
-    The label is asked about, denied, kept for another audience, or runs on to another
-    label.
-
-    Args:
-        copy: The speaker's own words.
-        found: The label.
-        known: All the labels.
-    """
-    reasons = past_separators(copy, found.end)
-    if _ELSEWHERE_AFTER.match(copy, reasons):
-        return True
-    parted = found.after in {"parted", "fused"}
-    end = _SENTENCE_END.search(copy, reasons if parted else found.end)
-    if end is None:  # pragma: no cover - a text has an end
-        return False
-    answer = _DENIAL.match(copy, end.end())
-    if "?" in end.group() and (answer or not parted):
-        return True
-    if not parted and _runs_on_to_another(copy, found, known, end.start()):
-        return True
-    if _REFUSING.match(found.label):
-        return False
-    rejected = _REJECTED.match(copy, reasons)
-    if rejected and not _CONTRAST.search(copy, rejected.end(), end.start()):
-        return True
-    return bool(_DENIAL.match(copy, reasons) or (answer and answer["bare"] is not None))
 
 
 def _runs_on_to_another(copy: str, found: Found, known: LabelSet, end: int) -> bool:

@@ -24,6 +24,7 @@ from offrecord.measures.codes.verdicts import (
     read_judge_prompt,
 )
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
+from offrecord.measures.english import pairs_in_english, unread
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.texts.comparison import Method, comparisons, pooled
@@ -36,7 +37,7 @@ from offrecord.measures.texts.nli import (
 )
 from offrecord.measures.texts.nli_network import Pair
 from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
-from offrecord.records import OffrecordError
+from offrecord.records import ENGLISH, OffrecordError
 
 DIRECTIONS: Final = ("left_to_right", "right_to_left")
 
@@ -216,7 +217,9 @@ def _prepared(row: Mapping[str, Any], variant: Variant) -> Pair | str:
         raw = row[f"{side}_text"]
         if raw is None:
             return f"{side}: {row[f'{side}_status']}"
-        ready = prepare(raw, tuple(row["labels"] or ()), variant)
+        ready = prepare(
+            raw, tuple(row["labels"] or ()), variant, row["language"] or ENGLISH
+        )
         if ready.text is None:
             return f"{side}: {ready.reason}"
         found.append(ready.text)
@@ -255,14 +258,19 @@ def _take(rows: Rows, options: Options) -> Iterator[Made]:
     for probe in model.probes:
         yield f"probe {probe}"
     method: Method = "whole" if options.whole else "auto"
+    # The default model was trained on English; of another one its user knows.
+    own = pairs if options.nli else pairs_in_english(pairs)
     tables = [
-        entailment_table(pairs, model, rows.cache, variant=variant, method=method)
+        entailment_table(own, model, rows.cache, variant=variant, method=method)
         for variant in options.variants
     ]
     table = pl.concat(tables)
     yield ENTAILMENT, table
     missing = table.height - table["reason"].null_count()
-    yield f"{model.name}: {table.height} pairs, {missing} missing"
+    yield (
+        f"{model.name}: {table.height} pairs, {missing} missing"
+        f"{unread(table['reason'])}"
+    )
 
 
 MEASURE: Final = Measure(

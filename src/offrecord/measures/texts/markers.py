@@ -22,6 +22,7 @@ from offrecord.measures.codes.phrases import (
     read_lexicon,
 )
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
+from offrecord.measures.english import in_english, unread
 from offrecord.measures.options import Options
 from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
 from offrecord.records import Form, Status
@@ -133,16 +134,16 @@ def _phrases(name: str) -> Phrases:
 
 
 def _take(rows: Rows, _options: Options) -> Iterator[Made]:
-    table = markers_table(rows.texts)
+    table = markers_table(in_english(rows.texts))
     yield MARKERS, table
-    yield f"markers of {table.height} texts"
+    yield f"markers of {table.height} texts{unread(table['status'])}"
 
 
 MEASURE: Final = Measure(
     name="markers",
     about="how a text is worded: hedges, boosters, credit, concessions, pronouns",
     title="How it is worded",
-    reading="Word lists are English.",
+    reading="Word lists are English; texts in another language are missing.",
     version=MARKERS_VERSION,
     tables=(MARKERS,),
     take=_take,

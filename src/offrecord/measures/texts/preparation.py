@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from offrecord.content.labels import (
@@ -27,8 +27,13 @@ from offrecord.content.reasoning import REASONING_RULES, split_reasoning
 from offrecord.content.reply import spoken_text
 from offrecord.content.turns import TURN_RULES
 from offrecord.measures.replies.openers import opened
-from offrecord.measures.wordlists import any_of, word_lists
-from offrecord.records import digest
+from offrecord.measures.wordlists import (
+    any_of,
+    language_hashes,
+    language_lists,
+    word_lists,
+)
+from offrecord.records import ENGLISH, digest
 
 EMPTY: Final = "empty"
 """Why a text has no value: nothing is left of it."""
@@ -36,24 +41,38 @@ EMPTY: Final = "empty"
 NO_LABEL: Final = "no_label"
 """Why a text has no value: it holds no label that could be swapped."""
 
-_WORDS: Final = word_lists("preparation")
-_CUES: Final = word_lists("stance")
-_HASHES: Final = [LABEL_RULES, _WORDS.hash, _CUES.hash, REASONING_RULES, TURN_RULES]
-PREPARATION_VERSION: Final = f"2+{digest(_HASHES, 8)}"
+_HASHES: Final = [
+    LABEL_RULES,
+    *language_hashes("preparation"),
+    *language_hashes("stance"),
+    REASONING_RULES,
+    TURN_RULES,
+]
+PREPARATION_VERSION: Final = f"3+{digest(_HASHES, 8)}"
 """The version of every variant: its code's, and a hash of its word lists."""
 
 _OPENING: Final = r"""[\s\#"'\[({<✅✔☑]*(?:[-]\s+)?"""
-_CUE: Final = re.compile(
-    rf"""{_OPENING}(?:(?:{any_of(_WORDS.front["lead"])})[\s,:]+)?
-    (?:(?:{any_of(_WORDS.front["qualities"])})\s+)*
-    (?:{any_of(_CUES.front["cues"])})[\s\])]*
-    (?:(?::|=|—|-(?=\s)|[→⇒]|[-=]+>)|(?:{any_of(_WORDS.front["joins"])}):?\s|\n)
-    {_OPENING}""",
-    re.VERBOSE | re.IGNORECASE,
-)
 _OPENS: Final = re.compile(_OPENING, re.VERBOSE)
 _BREAK: Final = re.compile(r"(?P<line>\s*\n\s*)|(?<=[.!?])(?P<quotes>[\"')\]]*)\s+")
 _CLOSING: Final = " \n#>~\"'()[]{}<>.,:;!|—-"
+
+
+_AUTHORS: Final[str] = word_lists("preparation").front["authors"]
+
+
+@cache
+def _cue(language: str) -> re.Pattern[str]:
+    """A decision cue at the head of a text, with what leads to it and what joins."""
+    words = language_lists("preparation", language)
+    cues = language_lists("stance", language)["cues"]
+    return re.compile(
+        rf"""{_OPENING}(?:(?:{any_of(words["lead"])})[\s,:]*)?
+        (?:(?:{any_of(words["qualities"])})\s*)*
+        (?:{any_of(cues)})[\s\])]*
+        (?:(?::|=|—|-(?=\s)|[→⇒]|[-=]+>)|(?:{any_of(words["joins"])}):?|\n)
+        {_OPENING}""",
+        re.VERBOSE | re.IGNORECASE,
+    )
 
 
 class Variant(StrEnum):
@@ -87,13 +106,16 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def prepare(text: str, labels: tuple[str, ...], variant: Variant) -> Prepared:
+def prepare(
+    text: str, labels: tuple[str, ...], variant: Variant, language: str = ENGLISH
+) -> Prepared:
     """Prepare the raw text of a reply for comparison.
 
     Args:
         text: The raw reply, reasoning blocks included.
         labels: The labels it may state; with none, there is none to take off.
         variant: How.
+        language: In which it was asked for.
 
     Returns:
         The text without outer blanks; or none, with the reason `empty` where no letter
@@ -105,7 +127,7 @@ def prepare(text: str, labels: tuple[str, ...], variant: Variant) -> Prepared:
     said = composed(spoken_text(text, labels))
     if variant is Variant.UNSTRIPPED:
         return _unless_empty(said)
-    places = stated_places(said, labels)
+    places = stated_places(said, labels, language)
     if variant is Variant.CLEAN:
         return _unless_empty(_without(said, places))
     if not places or len(labels) != 2:
@@ -116,7 +138,9 @@ def prepare(text: str, labels: tuple[str, ...], variant: Variant) -> Prepared:
     return Prepared(said)
 
 
-def stated_places(text: str, labels: Sequence[str]) -> list[Place]:
+def stated_places(
+    text: str, labels: Sequence[str], language: str = ENGLISH
+) -> list[Place]:
     """Where a text states a label: at its head, and at its end.
 
     At the head a label may stand behind a cue ("Stance: ..."). At the end it must, or
@@ -125,25 +149,26 @@ def stated_places(text: str, labels: Sequence[str]) -> list[Place]:
     Args:
         text: What was said, as `composed` makes it.
         labels: The labels it may be.
+        language: Of the text.
     """
     known = label_set(tuple(labels))
     copy, origin = plain_copy_with_origin(text)
-    head = _head(copy, known)
+    head = _head(copy, known, language)
     spans = [head] if head else []
-    closing = _closing(copy, known, head.last if head else 0)
+    closing = _closing(copy, known, head.last if head else 0, language)
     if closing:
         spans.append(closing)
     return [Place(span.label, *(origin[index] for index in span[1:])) for span in spans]
 
 
-def _head(copy: str, known: LabelSet) -> Place | None:
-    cue = _CUE.match(copy)
+def _head(copy: str, known: LabelSet, language: str) -> Place | None:
+    cue = _cue(language).match(copy)
     found = known.at(copy, cue.end()) if cue else None
     if found is None or found.after == "running":
         found = known.head(copy)
     first = 0
     if found is None:
-        opening = opened(copy, known)
+        opening = opened(copy, known, language)
         if opening is None:
             return None
         found = opening.found
@@ -154,12 +179,12 @@ def _head(copy: str, known: LabelSet) -> Place | None:
     return Place(found.label, found.start, found.end, first, last)
 
 
-def _closing(copy: str, known: LabelSet, begin: int) -> Place | None:
+def _closing(copy: str, known: LabelSet, begin: int, language: str) -> Place | None:
     """The label that ends a copy, with its cue, which may have a line of its own."""
     breaks = list(_BREAK.finditer(copy.rstrip(), begin))[-2:]
     for index, gap in enumerate(breaks):
         alone = index == len(breaks) - 1 and "\n" in gap.group()
-        ahead = _CUE.match(copy, gap.end()) or (
+        ahead = _cue(language).match(copy, gap.end()) or (
             _OPENS.match(copy, gap.end()) if alone else None
         )
         found = known.at(copy, ahead.end()) if ahead else None
@@ -178,7 +203,7 @@ def _without(text: str, places: Sequence[Place]) -> str:
 def _as_authors(said: str, labels: Sequence[str]) -> str:
     for label in sorted(labels, key=len, reverse=True):
         if said[: len(label)].upper() == label.upper():
-            return said[len(label) :].lstrip(_WORDS.front["authors"])
+            return said[len(label) :].lstrip(_AUTHORS)
     return said
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
+from offrecord.measures.english import pairs_in_english, unread
 from offrecord.measures.executor import Executor, in_process
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY
@@ -132,12 +133,12 @@ def over_window(table: pl.DataFrame) -> float:
 
 
 def _prepared(pairs: pl.DataFrame, side: str, variant: Variant) -> list[Prepared]:
-    columns = pairs.select(f"{side}_text", f"{side}_status", "labels").iter_rows()
+    columns = (f"{side}_text", f"{side}_status", "labels", "language")
     return [
         Prepared(None, status if status not in {"ok", "truncated"} else EMPTY)
         if text is None
-        else prepare(text, tuple(labels or ()), variant)
-        for text, status, labels in columns
+        else prepare(text, tuple(labels or ()), variant, language)
+        for text, status, labels, language in pairs.select(columns).iter_rows()
     ]
 
 
@@ -159,9 +160,11 @@ def _encoder(name: str, device: str | None) -> SentenceEncoder:
 
 def _take(rows: Rows, options: Options) -> Iterator[Made]:
     encoder = _encoder(options.embedder or DEFAULT_EMBEDDER, options.device)
+    # The default model was trained on English; of another one its user knows.
+    pairs = rows.pairs if options.embedder else pairs_in_english(rows.pairs)
     taken = [
         similarity_table(
-            rows.pairs, encoder, rows.cache / VECTORS, variant, through=options.through
+            pairs, encoder, rows.cache / VECTORS, variant, through=options.through
         )
         for variant in options.variants
     ]
@@ -171,6 +174,7 @@ def _take(rows: Rows, options: Options) -> Iterator[Made]:
         f"{encoder.name}: {table.height} pairs, {table['cosine'].null_count()} missing,"
         f" {sum(computed for _, computed in taken)} texts embedded now, "
         f"{100 * over_window(table):.1f} % over the window of {encoder.window} tokens"
+        f"{unread(table['reason'])}"
     )
 
 

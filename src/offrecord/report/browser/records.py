@@ -11,7 +11,7 @@ import polars as pl
 
 from offrecord.content.reply import said_and_thought
 from offrecord.measures.texts.preparation import Variant, prepare
-from offrecord.records import Form
+from offrecord.records import ENGLISH, Form
 from offrecord.report.browser.values import Tables, Values, shown_values
 from offrecord.transcript.planned import plan_of
 from offrecord.transcript.schema import ROW_KEY
@@ -153,7 +153,8 @@ def _body(row: Record) -> str | int | None:
     text = row["text"]
     if row["form"] != Form.UTTERANCE or not text:
         return None
-    body = prepare(text, tuple(row["labels"] or ()), Variant.CLEAN).text
+    labels, language = tuple(row["labels"] or ()), row["language"] or ENGLISH
+    body = prepare(text, labels, Variant.CLEAN, language).text
     if body and text.endswith(body):
         return len(body.encode("utf-16-le")) // 2
     return body
