@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from offrecord.cli.content import content as command
 from offrecord.content import data_folder, unwrap
-from offrecord.content.library import new
+from offrecord.content.library import find, new
 from offrecord.protocol.cases import Case, cases
 from offrecord.protocol.design import Design
 from offrecord.protocol.merge import grown_design, new_design

@@ -48,6 +48,7 @@ from offrecord.measures.codes.attribution import ATTRIBUTION, attributed_pairs
 from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.codes.second_coder import CODER, side_codes
 from offrecord.measures.declare import KEYS, Measure, Quantity, Row, Table
+from offrecord.measures.english import NOT_ENGLISH, said_unread
 from offrecord.measures.parsed import pairs_of
 from offrecord.measures.registry import known_measures, our_measures
 from offrecord.measures.stored import stored_measures
@@ -70,8 +71,7 @@ _SIDES: Final = {"public": "left", "other": "right", "channel": "right_channel"}
 _TURN: Final = ("run", "agent", "turn")
 _STANCES: Final = ("left", "right", "left_status", "right_status")
 _RATERS: Final = {"model": "rater"}
-"""Columns of tables that are called otherwise in rows: a model there is that of a cell.
-"""
+"""Columns of tables that are called otherwise in rows: a model there is a cell's."""
 
 
 class _Wanted(NamedTuple):
@@ -132,13 +132,12 @@ def _own(of: _Wanted, measure: Measure) -> Rows:
 
 def _rows(of: _Wanted, measure: Measure, table: Table) -> Rows:
     values = [one.column for one in table.estimated]
-    if table.row == "item":
-        values = ["public", "other"]
-    names = list(dict.fromkeys([*table.key, *values]))
-    stored = stored_measures(of.study, table, names)
+    values = ["public", "other"] if table.row == "item" else values
+    stored = stored_measures(of.study, table, [*dict.fromkeys([*table.key, *values])])
     if stored is None:
         return
     extra = [_RATERS.get(name, name) for name in table.extra_key]
+    unread = not stored[values[0]].count() and said_unread(of.study.facts, measure.name)
     rows = stored.rename(_RATERS, strict=False)
     for one in table.estimated:
         if table.row == "pair":
@@ -150,6 +149,8 @@ def _rows(of: _Wanted, measure: Measure, table: Table) -> Rows:
         else:
             found = _of_channels(of, rows, extra, one)
         for row in found:
+            if unread and not row["turns"]:
+                row["reason"] = NOT_ENGLISH
             yield {"measure": measure.name, "quantity": one.name, **row}
 
 

@@ -6,7 +6,8 @@ trained on English says something of it all the same. Neither is a value.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import polars as pl
 
@@ -55,7 +56,7 @@ def pairs_in_english(pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def unread(reasons: pl.Series) -> str:
+def unread_of(reasons: pl.Series) -> str:
     """What a measure's line says of texts in other languages; empty without any.
 
     Args:
@@ -63,3 +64,15 @@ def unread(reasons: pl.Series) -> str:
     """
     missing = int(reasons.str.ends_with(NOT_ENGLISH).sum())
     return f"; {missing} of {len(reasons)} missing: {NOT_ENGLISH}" if missing else ""
+
+
+def said_unread(facts: Mapping[str, Any], measure: str) -> str:
+    """What a measure that was taken said of texts in other languages, if anything.
+
+    Args:
+        facts: With `measured`, as study.json has it.
+        measure: Its name.
+    """
+    lines = facts.get("measured", {}).get(measure, {}).get("lines", [])
+    said = [line.rpartition("; ")[2] for line in lines if NOT_ENGLISH in line]
+    return "; ".join(said)

@@ -82,9 +82,7 @@ def _stances(rows: pl.DataFrame) -> pl.DataFrame:
     return _beside(rows, parsed, STANCE_SCHEMA)
 
 
-def stated(
-    text: str, labels: Sequence[str], raw: str, language: str
-) -> Stance | None:
+def stated(text: str, labels: Sequence[str], raw: str, language: str) -> Stance | None:
     """The stance of a reply with a raw status; None where nothing is parsed."""
     one = parse_stance(text, labels, language) if raw in _PARSED else None
     if one and raw == Status.TRUNCATED and not _past_label(text, labels, one):

@@ -13,6 +13,7 @@ from offrecord.content.document import Document, read_document
 from offrecord.content.letters import fold
 from offrecord.records import OffrecordError, Status, primary_language
 
+_GAP: Final = r"[^.!?;\n]{0,30}?"
 _FOLDER: Final = Path(__file__).parent / "rules"
 
 
@@ -59,6 +60,8 @@ def _file(name: str, language: str) -> Path | None:
 def any_of(phrases: Iterable[str], before: str = r"\b", after: str = r"\b") -> str:
     """A pattern for any of the phrases as whole words, longest first.
 
+    `...` in a phrase stands for some words of the same sentence.
+
     No edge stands beside a character of a script that is written without blanks; the
     default ones stand beside Latin letters alone, since other scripts join endings.
 
@@ -70,7 +73,7 @@ def any_of(phrases: Iterable[str], before: str = r"\b", after: str = r"\b") -> s
     folded = {fold(phrase).lower() for phrase in phrases}
     found = (
         _edge(phrase[0], before)
-        + r"\s+".join(map(re.escape, phrase.split()))
+        + r"\s+".join(map(re.escape, phrase.split())).replace(r"\.\.\.", _GAP)
         + _edge(phrase[-1], after)
         for phrase in sorted(folded, key=lambda p: (-len(p), p))
     )

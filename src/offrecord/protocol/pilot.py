@@ -27,7 +27,16 @@ from offrecord.protocol.prompts import find_protocol
 from offrecord.protocol.replay import hold_replay
 from offrecord.protocol.script import Material, script_of
 from offrecord.protocol.solver import Held, models_of, scripts_solver
-from offrecord.records import Asked, Form, Kind, Role, digest
+from offrecord.records import (
+    ENGLISH,
+    Asked,
+    Form,
+    Kind,
+    OffrecordError,
+    Role,
+    digest,
+    primary_language,
+)
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Scenario
 
@@ -92,7 +101,16 @@ class Answer(NamedTuple):
 
 
 def pilot_requests(scenario: Scenario) -> tuple[PilotRequest, ...]:
-    """What a pilot asks of a scenario; what it has no condition for is left out."""
+    """What a pilot asks of a scenario; what it has no condition for is left out.
+
+    Raises:
+        OffrecordError: If the scenario is not in English, as the pilot's requests are.
+    """
+    if primary_language(scenario.language) != ENGLISH:
+        raise OffrecordError(
+            f"scenario '{scenario.id}' is in '{scenario.language}': a pilot asks in "
+            "English alone; read its prompts with 'offrecord plan --prompts'"
+        )
     document = read_document(data_folder("pilot") / "requests.yaml")
     return tuple(
         PilotRequest(

@@ -116,7 +116,10 @@ class Population:
     rules: tuple[Rule, ...]
     """The first that covers an agent holds; where none does, it stays."""
     file: PopulationFile
-    words: Words
+
+    def words_of(self, cell: Cell) -> Words:
+        """What is said in a debate, in its language."""
+        return load_words(cell.language)
 
     def rule(self, cell: Cell, role: Role) -> Rule:
         """The probabilities of an agent's states."""
@@ -163,17 +166,18 @@ class Population:
         flipped, u = rng.random() < self.file.flip, rng.random()
         yields = state.yields(stamp.channel in self.file.private) != flipped
         name = draw_fault(self.file.faults, stamp.form, u)
+        words = self.words_of(stamp.cell)
         if stamp.form is Form.SURVEY:
-            text = self.words.survey(frame, yields, rng)
+            text = words.survey(frame, yields, rng)
         else:
             plain = name is not None and FAULTS[name].head
             decorated = 0.0 if plain else self.file.decorated
-            text = self.words.utterance(frame, yields, decorated, rng)
+            text = words.utterance(frame, yields, decorated, rng)
         answer = SimulatedAnswer(text=text, yields=yields, fault=name)
         if name is None:
             return answer
         label = stance_label(frame, yields)
-        return FAULTS[name].apply(Damage(answer, frame, label, self.words, rng))
+        return FAULTS[name].apply(Damage(answer, frame, label, words, rng))
 
     def _state(self, stamp: Stamp, frame: Frame, run: str) -> State:
         # Going back to the last turn that drew anew gives what iterating from the first
@@ -223,7 +227,6 @@ def _population(name: str, document: Document, row: str) -> Population:
         stamp=document.stamp,
         rules=file.table.rules(row or file.table.default) if file.table else file.truth,
         file=file,
-        words=load_words(),
     )
 
 

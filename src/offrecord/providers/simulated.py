@@ -100,7 +100,7 @@ class SimulatedAPI(ModelAPI):
         self._lose(stamp, answer.outages)
         if answer.error is not None:
             raise SimulatedBackendError(answer.error)
-        return self._output(answer, sum(_tokens(text) for _, text in prompt))
+        return self._output(answer, stamp, sum(_tokens(text) for _, text in prompt))
 
     def should_retry(self, ex: Exception) -> bool:
         """Only an outage is worth another try."""
@@ -123,7 +123,9 @@ class SimulatedAPI(ModelAPI):
             raise SimulatedOutageError("simulated: connection lost")
         del self._outages[request]
 
-    def _output(self, answer: SimulatedAnswer, input_tokens: int) -> ModelOutput:
+    def _output(
+        self, answer: SimulatedAnswer, stamp: Stamp, input_tokens: int
+    ) -> ModelOutput:
         reasoning_tokens = _tokens(answer.reasoning or "")
         output_tokens = _tokens(answer.text) + reasoning_tokens
         content: list[Content] = [ContentText(text=answer.text)]
@@ -141,7 +143,7 @@ class SimulatedAPI(ModelAPI):
         )
         output.metadata = {
             "population": self.population.stamp,
-            "words": self.population.words.stamp,
+            "words": self.population.words_of(stamp.cell).stamp,
         }
         return output
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from offrecord.content import data_folder, fill, read_document
-from offrecord.records import Frame, digest
+from offrecord.records import ENGLISH, Frame, digest, primary_language
 
 _REASON = 2 / 3  # share of utterances with a second sentence
 
@@ -127,8 +127,16 @@ def _reversed(item: str) -> bool:
     return int(digest(item), 16) % 2 == 1
 
 
-@lru_cache(maxsize=1)
-def load_words() -> Words:
-    """The word lists that ship with the package."""
+@cache
+def load_words(language: str = ENGLISH) -> Words:
+    """The word lists that ship with the package.
+
+    Args:
+        language: Of the debate; where there are no lists of it, agents speak English.
+    """
     document = read_document(data_folder("words.yaml"))
-    return Words(lists=document.front, stamp=document.stamp)
+    path = data_folder(f"words-{primary_language(language)}.yaml")
+    if not path.is_file():
+        return Words(lists=document.front, stamp=document.stamp)
+    own = read_document(path)
+    return Words(lists={**document.front, **own.front}, stamp=own.stamp)

@@ -32,7 +32,7 @@ from offrecord.measures.codes.coded_texts import (
 from offrecord.measures.codes.lexical import LEXICAL, LEXICAL_VERSION, lexical_table
 from offrecord.measures.codes.verdicts import VERDICT_VERSION, JudgeRequest, Verdict
 from offrecord.measures.declare import Made, Measure, Rows, Table
-from offrecord.measures.english import in_english, unread
+from offrecord.measures.english import in_english, unread_of
 from offrecord.measures.options import Options, counts, share
 from offrecord.measures.parsed import pairs_of
 from offrecord.records import Form, Kind, OffrecordError, Role, Status
@@ -228,7 +228,7 @@ def _shared(facets: Sequence[Iterable[str]]) -> list[str]:
 def _take(rows: Rows, options: Options) -> Iterator[Made]:
     lexical = lexical_table(in_english(rows.texts))
     yield LEXICAL, lexical
-    yield f"lexical baseline: {counts(lexical['code'])}{unread(lexical['status'])}"
+    yield f"lexical baseline: {counts(lexical['code'])}{unread_of(lexical['status'])}"
     if rows.study is not None:
         yield from _shares(rows.study, lexical)
     if not options.judges:

@@ -18,7 +18,7 @@ from offrecord.measures.batches import lists_of
 from offrecord.measures.codes.coded_texts import coded_table
 from offrecord.measures.codes.phrases import Plain, lexicon_phrases, read_lexicon
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
-from offrecord.measures.english import in_english, unread
+from offrecord.measures.english import in_english, unread_of
 from offrecord.measures.options import Options, share
 from offrecord.records import Form
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
@@ -172,7 +172,7 @@ def _take(rows: Rows, _options: Options) -> Iterator[Made]:
     table = awareness_table(in_english(rows.texts))
     yield AWARENESS, table
     shares = [f"{sign} {share(table[sign])}" for sign in SIGNS]
-    yield f"{', '.join(shares)} of {table.height} texts{unread(table['status'])}"
+    yield f"{', '.join(shares)} of {table.height} texts{unread_of(table['status'])}"
 
 
 MEASURE: Final = Measure(

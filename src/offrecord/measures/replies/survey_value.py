@@ -28,7 +28,7 @@ _NUMBER_WORD: Final = re.compile(
     rf"(?:({any_of(_WORDS['signs'])})\s+)?({any_of(_WORDS['numbers'])})", re.I
 )
 _SHARE: Final = re.compile(
-    r"[\s(\[]*([+-]?\d+)\s*(?:/|out\s+of|of)\s*(\d+)[\s.)\]]*", re.I
+    rf"[\s(\[]*([+-]?\d+)\s*(?:{any_of(_WORDS['shares'])})\s*(\d+)[\s.)\]]*", re.I
 )
 _ALONE: Final = re.compile(
     r"(?P<lead>[\s.,:;()\[\]='—-]*?)(?<![.,\d])(?P<number>[+-]?(?:0{0,9}\d|[1-9]\d{1,3}))"

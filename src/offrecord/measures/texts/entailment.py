@@ -24,7 +24,7 @@ from offrecord.measures.codes.verdicts import (
     read_judge_prompt,
 )
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
-from offrecord.measures.english import pairs_in_english, unread
+from offrecord.measures.english import pairs_in_english, unread_of
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY
 from offrecord.measures.texts.comparison import Method, comparisons, pooled
@@ -269,7 +269,7 @@ def _take(rows: Rows, options: Options) -> Iterator[Made]:
     missing = table.height - table["reason"].null_count()
     yield (
         f"{model.name}: {table.height} pairs, {missing} missing"
-        f"{unread(table['reason'])}"
+        f"{unread_of(table['reason'])}"
     )
 
 

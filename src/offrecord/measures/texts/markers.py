@@ -22,7 +22,7 @@ from offrecord.measures.codes.phrases import (
     read_lexicon,
 )
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
-from offrecord.measures.english import in_english, unread
+from offrecord.measures.english import in_english, unread_of
 from offrecord.measures.options import Options
 from offrecord.measures.texts.preparation import PREPARATION_VERSION, Variant, prepare
 from offrecord.records import Form, Status
@@ -136,7 +136,7 @@ def _phrases(name: str) -> Phrases:
 def _take(rows: Rows, _options: Options) -> Iterator[Made]:
     table = markers_table(in_english(rows.texts))
     yield MARKERS, table
-    yield f"markers of {table.height} texts{unread(table['status'])}"
+    yield f"markers of {table.height} texts{unread_of(table['status'])}"
 
 
 MEASURE: Final = Measure(

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from offrecord.measures.declare import Made, Measure, Quantity, Rows, Table
-from offrecord.measures.english import pairs_in_english, unread
+from offrecord.measures.english import pairs_in_english, unread_of
 from offrecord.measures.executor import Executor, in_process
 from offrecord.measures.options import Options
 from offrecord.measures.pairings import PAIR_KEY
@@ -174,7 +174,7 @@ def _take(rows: Rows, options: Options) -> Iterator[Made]:
         f"{encoder.name}: {table.height} pairs, {table['cosine'].null_count()} missing,"
         f" {sum(computed for _, computed in taken)} texts embedded now, "
         f"{100 * over_window(table):.1f} % over the window of {encoder.window} tokens"
-        f"{unread(table['reason'])}"
+        f"{unread_of(table['reason'])}"
     )
 
 

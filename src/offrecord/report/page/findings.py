@@ -15,6 +15,7 @@ from offrecord.estimates.estimators import RATES
 from offrecord.estimates.file import Estimates
 from offrecord.estimates.frames.row import Row as Estimated
 from offrecord.estimates.frames.splits import SplitFigures
+from offrecord.measures.english import said_unread
 from offrecord.records import Kind
 from offrecord.report.figures.grammar import short_names
 from offrecord.report.numbers import UNDEFINED, interval, named, points, signed
@@ -122,9 +123,14 @@ class Findings:
             measure: Its name.
             view: `kinds`, or `cells` for measures of pairs.
             where: Columns that have to have these values.
+
+        Returns:
+            Nothing where it knows the language of no text.
         """
         part = "measures" if view == "kinds" else "pairs"
-        return self.rows(view, part, measure=measure, agent=self.target, **where)
+        rows = self.rows(view, part, measure=measure, agent=self.target, **where)
+        unread = self.unread(measure) and not any(row["turns"] for row in rows)
+        return [] if unread else rows
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -168,8 +174,15 @@ class Findings:
             return False, []
         return bool(stated["measured"]), list(stated["lines"])
 
+    def unread(self, measure: str) -> Text | None:
+        """That texts are missing since they are in a language it does not know."""
+        said = said_unread({"measured": self.estimates.head.measured}, measure)
+        return Text(f"{said}.", "note") if said else None
+
     def unmeasured(self, measure: str) -> Text:
-        """That a measure was not taken, why, and what takes it."""
+        """That a measure has no value: why, and what takes one that was not taken."""
+        if unread := self.unread(measure):
+            return unread
         _, lines = self.was_measured(measure)
         why = f" ({'; '.join(lines)})" if lines else ""
         return Text(

@@ -27,7 +27,10 @@ _TURNS: Final = ("accommodating", "consistent", "baseline")
 def attribution_section(found: Findings) -> Section:
     """Whether the text off the record names the pressure, with quotes."""
     rows = [row for row in found.listed("attribution") if row["rounds"] == "all"]
-    blocks: list[Block] = []
+    unread = found.unread("attribution")
+    if unread and not any(row["public_turns"] for row in rows):
+        rows = []
+    blocks: list[Block] = [unread] if unread and rows else []
     lead = ""
     coders = list(dict.fromkeys(row["rater"] for row in rows))
     coder = "judges" if "judges" in coders else next(iter(coders), "")

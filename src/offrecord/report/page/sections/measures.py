@@ -50,7 +50,10 @@ def default_section(found: Findings, measure: Measure) -> Section:
     said = [row for row in rows if row.get("form", "utterance") == "utterance"]
     spoken = [row for row in said if row.get("source", "text") == "text"]
     figure = quantity_figure(measure.name, title, spoken, quantities)
-    blocks: list[Block] = [] if figure is None else [Drawing(figure)]
+    unread = found.unread(measure.name)
+    blocks: list[Block] = [unread] if unread and rows else []
+    if figure is not None:
+        blocks.append(Drawing(figure))
     blocks.append(
         quantity_table(found, measure) if rows else found.unmeasured(measure.name)
     )

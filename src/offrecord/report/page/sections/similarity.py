@@ -16,7 +16,8 @@ from offrecord.report.page.sections.measures import quantity_table
 def cosine_section(found: Findings) -> Section:
     """Similarity of the two channels' texts, with floor and ceiling."""
     rows = found.listed("cosine", agent=found.target)
-    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    known = found.measured("similarity")
+    variants = list(dict.fromkeys(row["variant"] for row in rows if known))
     blocks: list[Block] = []
     lead = ""
     if variants:
