@@ -21,7 +21,7 @@ from offrecord.content.reply import is_guessed, spoken_text
 from offrecord.measures.batches import SIZE, in_batches
 from offrecord.measures.replies.stance import STANCE_VERSION, Stance, parse_stance
 from offrecord.measures.replies.survey import SURVEY_VERSION, parse_survey
-from offrecord.records import Form, OffrecordError, Status, digest
+from offrecord.records import ENGLISH, Form, OffrecordError, Status, digest
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import read_table, write_table
 
@@ -82,7 +82,9 @@ def _stances(rows: pl.DataFrame) -> pl.DataFrame:
     return _beside(rows, parsed, STANCE_SCHEMA)
 
 
-def stated(text: str, labels: Sequence[str], raw: str, language: str) -> Stance | None:
+def stated(
+    text: str, labels: Sequence[str], raw: str, language: str = ENGLISH
+) -> Stance | None:
     """The stance of a reply with a raw status; None where nothing is parsed."""
     one = parse_stance(text, labels, language) if raw in _PARSED else None
     if one and raw == Status.TRUNCATED and not _past_label(text, labels, one):

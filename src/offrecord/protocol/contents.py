@@ -100,12 +100,12 @@ def language_fault(names: Sequence[str]) -> str:
         names: As `check` takes them, all without fault.
 
     Returns:
-        One line; empty where all are in one language. An intervention may be in any.
+        One line; empty where all are in one language. An arm may be in any.
     """
     found = dict[str, list[str]]()
     for name in names:
         kind, path = locate(name)
-        if kind != "intervention":
+        if kind != "arm":
             language = primary_language(_READERS[kind](path).language)
             found.setdefault(language, []).append(name)
     if len(found) < 2:

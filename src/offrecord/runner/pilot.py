@@ -18,7 +18,7 @@ from offrecord.protocol.dataset import METADATA_KEY
 from offrecord.protocol.models import open_model
 from offrecord.protocol.pilot import Answer, pilot_requests, pilot_stamp
 from offrecord.protocol.solver import STORE_KEY
-from offrecord.records import ENGLISH, OffrecordError
+from offrecord.records import OffrecordError
 from offrecord.runner.evalset import INTERRUPTED, nothing_ran, task_set
 from offrecord.runner.options import split_options
 from offrecord.runner.todo import ToDo
@@ -127,6 +127,5 @@ def _answers(logs: Path, models: Sequence[str], rounds: int) -> Iterator[Answer]
                 continue
             seen.add(key)
             for output in kept["outputs"]:
-                labels, raw = kept["labels"], output["status"]
-                one = stated(output["text"], labels, raw, ENGLISH)
+                one = stated(output["text"], kept["labels"], output["status"])
                 yield Answer(*key, output["channel"], one.label if one else None)
