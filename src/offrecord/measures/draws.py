@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.records import CELL, Form, Status
+from offrecord.records import CELL, HOLDOUT, Form, Status
 from offrecord.transcript.copies import clusters, copied_samples
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.planned import with_factors
@@ -47,7 +47,8 @@ def stance_draws(transcript: pl.DataFrame, stances: pl.DataFrame) -> pl.DataFram
                 *(*ROW_KEY, *CELL, "round", "pressed_side", "ended", "agent_model")
             )
         )
-        .filter(pl.col("form") == Form.UTTERANCE)
+        .filter(form=Form.UTTERANCE)
+        .filter(pl.col("channel") != HOLDOUT)
         .join(
             stances.select(*ROW_KEY, "label", "status"),
             on=list(ROW_KEY),

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.records import CELL, Form, Status
+from offrecord.records import CELL, HOLDOUT, Form, Status
 from offrecord.transcript.copies import clusters
 from offrecord.transcript.planned import outputs, plan_of, with_factors
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
@@ -42,7 +42,11 @@ PAIRS_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
 
 
 def stance_pairs(
-    transcript: pl.DataFrame, stances: pl.DataFrame, facts: Mapping[str, Any]
+    transcript: pl.DataFrame,
+    stances: pl.DataFrame,
+    facts: Mapping[str, Any],
+    *,
+    holdout: bool = False,
 ) -> pl.DataFrame:
     """Pair the spoken channel's stance with that of each other channel, draw 0 each.
 
@@ -50,6 +54,7 @@ def stance_pairs(
         transcript: Rows in `TRANSCRIPT_SCHEMA`.
         stances: Their stances, as `stance_table` gives them.
         facts: The content of study.json: `rounds`, `channels` and `attempts`.
+        holdout: Whether with the hold-out alone, instead of the channels.
 
     Returns:
         One row per run, turn and other channel, as planned: `PAIRS_SCHEMA`, then the
@@ -59,14 +64,15 @@ def stance_pairs(
         OffrecordError: If study.json does not say what was planned.
     """
     _, channels = plan_of(facts)
-    sides = _sides(transcript, stances, facts)
+    sides = _sides(transcript, stances, facts, holdout=holdout)
     spoken = pl.col("channel") == channels[0]
+    other = pl.col("channel") == HOLDOUT if holdout else ~spoken
     place = ["run", "agent", "round"]
     left = sides.filter(spoken).select(
         *place, left="on_side", left_status="status", left_channel="channel"
     )
     pairs = (
-        sides.filter(~spoken)
+        sides.filter(other)
         .rename(
             {"on_side": "right", "status": "right_status", "channel": "right_channel"}
         )
@@ -158,12 +164,16 @@ def _attempts(transcript: pl.DataFrame, stated: Mapping[str, int]) -> pl.DataFra
 
 
 def _sides(
-    transcript: pl.DataFrame, stances: pl.DataFrame, facts: Mapping[str, Any]
+    transcript: pl.DataFrame,
+    stances: pl.DataFrame,
+    facts: Mapping[str, Any],
+    *,
+    holdout: bool,
 ) -> pl.DataFrame:
     """Each planned utterance: on the pressed side or not, or why that is not known."""
     valued = pl.col("parsed").is_in([Status.OK, Status.REPAIRED])
     return (
-        outputs(transcript, facts, Form.UTTERANCE)
+        outputs(transcript, facts, Form.UTTERANCE, holdout=holdout)
         .filter(pl.col("draw") == 0)
         .drop("text")
         .join(

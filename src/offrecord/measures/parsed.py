@@ -35,6 +35,16 @@ def pairs_of(record: Record) -> pl.DataFrame:
     )
 
 
+def holdout_pairs_of(record: Record) -> pl.DataFrame:
+    """The same of the spoken channel and the hold-out; no rows where none was asked."""
+    return record.derived(
+        "holdout_pairs",
+        lambda: stance_pairs(
+            record.transcript, stances_of(record), record.facts, holdout=True
+        ),
+    )
+
+
 def parse(record: Record) -> None:
     """Parse stances and surveys, where that is not done for these rows yet."""
     stances_of(record)

@@ -12,7 +12,7 @@ from offrecord.protocol.channel import Channel, fault_of_audience, find_channel
 from offrecord.protocol.design import Design, Names
 from offrecord.protocol.factors import ARM, crossed, varied
 from offrecord.protocol.prompts import Protocol, find_protocol
-from offrecord.records import OffrecordError, primary_language
+from offrecord.records import HOLDOUT, OffrecordError, primary_language
 from offrecord.scenarios.load import load_scenarios, scenario_names
 from offrecord.scenarios.model import Scenario
 
@@ -217,6 +217,25 @@ def design_channels(design: Design) -> tuple[Channel, ...]:
             "channel such as public first, or under 'spoken'"
         )
     ids = [channel.id for channel in channels]
+    if HOLDOUT in ids:
+        raise OffrecordError(
+            f"'{HOLDOUT}' is none of the channels of a design: write "
+            "'ask: {holdout: true}' into study.yaml"
+        )
     if len(set(ids)) != len(ids):
         raise OffrecordError("two channels have the same id")
     return channels
+
+
+def design_holdout(design: Design) -> Channel | None:
+    """The channel of the hold-out, where a design asks it.
+
+    Raises:
+        OffrecordError: If its file is at fault, or it has an audience.
+    """
+    if not design.ask.holdout:
+        return None
+    channel = find_channel(HOLDOUT, find_protocol(design.protocol).folder)
+    if channel.audience:
+        raise OffrecordError(f"channel '{HOLDOUT}': has an audience, and may have none")
+    return channel

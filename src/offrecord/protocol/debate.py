@@ -116,6 +116,8 @@ class Script:
     seed: int = 0
     structured: bool = False
     """Whether surveys are asked for under a schema."""
+    holdout: Channel | None = None
+    """The channel of the hold-out, where it is asked."""
     arm: Arm = WITHOUT
     order: tuple[str, ...] = ()
     """The agents of one round as they speak; the scenario's own order by default."""
@@ -148,7 +150,7 @@ class Script:
         """The spoken request of a turn, and the others that go with it."""
         role = turn.agent.role
         forms = () if role in self.scripted else self.ask.of(role)
-        wanted = due(self.channels, self.shadows, forms)
+        wanted = due(self.channels, self.shadows, forms, self.holdout)
         view = TurnView(
             protocol=self.protocol,
             scenario=self.scenario,

@@ -20,7 +20,7 @@ def content_files(design: Design) -> Iterator[Path]:
     Raises:
         OffrecordError: If a scenario has no folder.
     """
-    for name in design.scenarios:
+    for name in () if design.on else design.scenarios:
         if name not in builtin_ids():
             folder = scenario_folder(name)
             yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
@@ -36,7 +36,8 @@ def warn_of(design: Design) -> Iterator[str]:
         OffrecordError: If an arm is not to be had.
     """
     for level, arm in design_arms(design).items():
-        if said := channel_warning(level, arm):
+        said = channel_warning(level, arm)
+        if said and not design.ask.holdout:
             yield f"warning: {said}"
 
 

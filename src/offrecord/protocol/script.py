@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from offrecord.protocol.cases import Case, design_channels
+from offrecord.protocol.cases import Case, design_channels, design_holdout
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.debate import Script
 from offrecord.protocol.design import Design
@@ -29,6 +29,13 @@ class Material(NamedTuple):
     """The spoken channel first."""
     scripted: tuple[Role, ...] = ()
     """The roles whose seats speak written lines."""
+    holdout: Channel | None = None
+    """The channel of the hold-out, where it is asked."""
+
+    @property
+    def asked(self) -> tuple[Channel, ...]:
+        """Every channel that is asked, the spoken one first."""
+        return (*self.channels, *([self.holdout] if self.holdout else []))
 
     def stamps(self, case: Case, *, surveys: bool = True) -> dict[str, str]:
         """What the prompts of a case read, and nothing else: name to its stamp.
@@ -42,7 +49,7 @@ class Material(NamedTuple):
         level = case.factors.get(ARM, "")
         return {
             "protocol": self.protocol.stamp,
-            **{f"channel {channel.id}": channel.stamp for channel in self.channels},
+            **{f"channel {channel.id}": channel.stamp for channel in self.asked},
             f"scenario {scenario.id}": scenario.stamp,
             f"condition {scenario.id}/{condition.id}": condition.stamp,
             **{
@@ -66,7 +73,10 @@ def material_of(design: Design, scenario: str) -> Material:
     """
     protocol = find_protocol(design.protocol)
     channels = design_channels(design)
-    return Material(protocol, load_scenario(scenario), channels, design.scripted)
+    holdout = design_holdout(design)
+    return Material(
+        protocol, load_scenario(scenario), channels, design.scripted, holdout
+    )
 
 
 def cast_of(
@@ -133,6 +143,7 @@ def script_of(
         scenario=material.scenario,
         protocol=material.protocol,
         channels=material.channels,
+        holdout=material.holdout,
         rounds=design.rounds,
         shadows=design.shadows,
         ask=design.ask,

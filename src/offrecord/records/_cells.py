@@ -181,6 +181,8 @@ class Asked:
     forms: tuple[Form, ...] = ASKED_FORMS
     elicit: tuple[Role, ...] = tuple(Role)
     """Whose other outputs are asked for."""
+    holdout: bool = False
+    """Whether they are asked for one utterance in the channel `HOLDOUT` too."""
 
     def __post_init__(self) -> None:
         """Put forms and roles into their usual order."""
@@ -193,7 +195,8 @@ class Asked:
             object.__setattr__(self, name, tuple(one for one in order if one in given))
 
     def __str__(self) -> str:
-        return f"{','.join(self.forms)} of {','.join(self.elicit)}"
+        also = " with the hold-out" if self.holdout else ""
+        return f"{','.join(self.forms)} of {','.join(self.elicit)}{also}"
 
     @property
     def surveys(self) -> bool:
@@ -209,7 +212,10 @@ Channel = TypeVar("Channel")
 
 
 def due(
-    channels: Sequence[Channel], shadows: int, forms: Sequence[Form]
+    channels: Sequence[Channel],
+    shadows: int,
+    forms: Sequence[Form],
+    holdout: Channel | None = None,
 ) -> Iterator[tuple[Channel, Form, int]]:
     """What is asked of one agent at a turn: channel, form and draw of each output.
 
@@ -220,6 +226,7 @@ def due(
         shadows: Further samples of every utterance.
         forms: What the agent is asked for in every channel; without any it is asked
             for the spoken utterance alone.
+        holdout: The channel of the hold-out, if it is asked.
     """
     yield channels[0], Form.UTTERANCE, 0
     for form in forms:
@@ -228,3 +235,5 @@ def due(
     for draw in range(1, shadows + 1 if Form.UTTERANCE in forms else 1):
         for channel in channels:
             yield channel, Form.UTTERANCE, draw
+    if holdout is not None and Form.UTTERANCE in forms:
+        yield holdout, Form.UTTERANCE, 0

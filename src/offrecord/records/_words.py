@@ -120,6 +120,11 @@ SCRIPTED: Final = "scripted"
 """What sits in a seat that speaks written lines, and the provider that says them."""
 
 
+HOLDOUT: Final = "holdout"
+"""The channel of the hold-out: off the record, in words that nothing else uses. It is
+none of a design's channels, and no table of channels has it."""
+
+
 class Form(StrEnum):
     """What kind of output is asked for."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from offrecord.estimates.arrays.expected import (
@@ -98,7 +98,8 @@ def ask_lines(
         if what in shown:  # written lines are asked for nothing
             continue
         shown.add(what)
-        asked = design.model_copy(update={"ask": ask})
+        held = replace(ask, holdout=design.ask.holdout)
+        asked = design.model_copy(update={"ask": held})
         calls = calls_per_run(asked)
         told = [f"{calls} calls a run", f"{runs * design.runs * calls:,} in all"]
         taken = volumes(asked, planned) if prices else {}

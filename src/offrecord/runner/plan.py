@@ -108,7 +108,8 @@ def _debates(
     yield f"cells       {len(planned)} a model: {', '.join(c.id for c in planned)}"
     yield from _token_lines(taken)
     alone = "" if design.listed[1:] else " alone: there is nothing to compare with it"
-    yield f"channels    {', '.join(design.listed)}{alone}"
+    also = ", and the hold-out" if design.ask.holdout else ""
+    yield f"channels    {', '.join(design.listed)}{also}{alone}"
     yield f"surveys     {_surveys(design)}"
     goals, lines = list[Goal](), list[str]()
     if shown.detect:

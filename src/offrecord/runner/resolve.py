@@ -13,7 +13,7 @@ from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.factors import ARM
 from offrecord.protocol.merge import grown_design, new_design
-from offrecord.records import OffrecordError, Role, due
+from offrecord.records import HOLDOUT, OffrecordError, Role, due
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
 from offrecord.transcript.folder import existing_design
 from offrecord.transcript.record import open_record
@@ -79,10 +79,12 @@ def design_over(
         facts = open_record(on).facts
         own = {"rounds": facts.get("rounds"), "runs": 1}
         for name, value in {**fields, **flags}.items():
-            if (name in own and value != own[name]) or (name == "factors" and value):
+            if (name in own and value != own[name]) or (
+                name == "factors" and set(value) - {ARM}
+            ):
                 raise OffrecordError(
                     f"--on: a replay has the rounds of {on}, one run of each of its "
-                    f"runs, and no factors of its own: leave {name} out"
+                    f"runs, and no factor of its own but {ARM}: leave {name} out"
                 )
         flags = {**flags, **own}
     made = new_design(fields, flags)
@@ -95,9 +97,9 @@ def _checked(design: Design) -> Design:
     """A design whose recorded options are as harmless as those given after `--`."""
     refuse_secrets(design.options)
     refuse_secret("the design", write_design(design))
+    for path in content_files(design):
+        refuse_secret(str(path), read_file(path).decode(errors="replace"))
     if not design.on:
-        for path in content_files(design):
-            refuse_secret(str(path), read_file(path).decode(errors="replace"))
         check_contrasts(design)
     _, operating = split_options(design.options)
     if operating:
@@ -143,7 +145,10 @@ def turns_of_run(design: Design) -> int:
 def calls_per_run(design: Design) -> int:
     """How many requests one whole run makes."""
     forms = map(design.ask.of, seats_called(design))
-    outputs = (list(due(design.channels, design.shadows, each)) for each in forms)
+    holdout = HOLDOUT if design.ask.holdout else None
+    outputs = (
+        list(due(design.channels, design.shadows, each, holdout)) for each in forms
+    )
     return design.rounds * sum(map(len, outputs))
 
 

@@ -8,7 +8,7 @@ from offrecord.protocol.part import Run, runs_of
 from offrecord.records import OffrecordError
 from offrecord.transcript.folder import DESIGN_FILE, design_content
 from offrecord.transcript.record import Record
-from offrecord.transcript.replays import replay_content, replayed_runs
+from offrecord.transcript.replays import replay_content, replays_of
 
 
 def planned_runs(design: Design) -> int:
@@ -18,7 +18,7 @@ def planned_runs(design: Design) -> int:
         OffrecordError: If the design asks for what is not to be had.
     """
     if design.on:
-        return len(replayed_runs(design)) * len(design.models)
+        return len(replays_of(design)) * len(design.models)
     return len(cases(design)) * design.runs * len(design.models)
 
 
@@ -29,7 +29,7 @@ def all_runs(design: Design) -> list[Run]:
         OffrecordError: If the design asks for what is not to be had.
     """
     if design.on:
-        return runs_of(design.models, [run.run for run in replayed_runs(design)], 1)
+        return runs_of(design.models, [one.name for one in replays_of(design)], 1)
     return runs_of(design.models, [case.id for case in cases(design)], design.runs)
 
 

@@ -17,6 +17,7 @@ from offrecord.records import (
     ASKED_FORMS,
     CELL,
     FACTOR,
+    HOLDOUT,
     Asked,
     Ended,
     Form,
@@ -42,7 +43,11 @@ _EMPTY: Final = "empty"
 
 
 def planned(
-    transcript: pl.DataFrame, facts: Mapping[str, Any], form: Form
+    transcript: pl.DataFrame,
+    facts: Mapping[str, Any],
+    form: Form,
+    *,
+    holdout: bool = False,
 ) -> pl.DataFrame:
     """Every output of one form that is due, in order.
 
@@ -52,6 +57,7 @@ def planned(
             `seats`, `shadows` where there are any, and `ask` where the design says who
             is asked what.
         form: Utterances or surveys; a form of which there is no row was not planned.
+        holdout: Whether with those of the hold-out, where it was asked.
 
     Returns:
         The columns of `PLANNED_KEY` and `draw`.
@@ -65,7 +71,8 @@ def planned(
     shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
     runs = transcript.select("run", "scenario").unique("run", maintain_order=True)
     turns = _turns(transcript, facts, rounds).filter(not said.is_empty())
-    asked = _asked(turns["role"], channels, max(shadows, largest), facts)
+    also = HOLDOUT if holdout and Asked(**facts.get("ask", {})).holdout else None
+    asked = _asked(turns["role"], channels, max(shadows, largest), facts, also)
     return (
         runs.join(turns, on="scenario", maintain_order="left_right", nulls_equal=True)
         .join(
@@ -79,7 +86,11 @@ def planned(
 
 
 def outputs(
-    transcript: pl.DataFrame, facts: Mapping[str, Any], form: Form
+    transcript: pl.DataFrame,
+    facts: Mapping[str, Any],
+    form: Form,
+    *,
+    holdout: bool = False,
 ) -> pl.DataFrame:
     """Every planned output of one form with its row, or with why there is none.
 
@@ -88,6 +99,7 @@ def outputs(
             counts.
         facts: The content of study.json, as for `planned`.
         form: Utterances or surveys.
+        holdout: Whether with those of the hold-out.
 
     Returns:
         The columns of `ROW_KEY` and of `CELL`, `repeat`, `round`, `role`, `labels`,
@@ -107,7 +119,7 @@ def outputs(
     has_text = pl.col("status").is_in([Status.OK, Status.TRUNCATED])
     key = ["run", "agent", "round", "channel", "draw"]
     return (
-        planned(transcript, facts, form)
+        planned(transcript, facts, form, holdout=holdout)
         .join(runs, on="run", how="left", maintain_order="left")
         .join(
             counted.select("run", "attempt", "ended").unique("run"),
@@ -193,16 +205,23 @@ def why_absent() -> pl.Expr:
 
 
 def _asked(
-    roles: pl.Series, channels: Sequence[str], shadows: int, facts: Mapping[str, Any]
+    roles: pl.Series,
+    channels: Sequence[str],
+    shadows: int,
+    facts: Mapping[str, Any],
+    holdout: str | None,
 ) -> pl.DataFrame:
     """What an agent of each role is asked for at a turn, channel by channel."""
     stated = Asked(**facts["ask"]) if "ask" in facts else None
     rows = [
         (role, *output)
         for role in roles.unique(maintain_order=True)
-        for output in due(channels, shadows, stated.of(role) if stated else ASKED_FORMS)
+        for output in due(
+            channels, shadows, stated.of(role) if stated else ASKED_FORMS, holdout
+        )
     ]
-    rows.sort(key=lambda row: (channels.index(row[1]), row[3]))
+    places = [*channels, holdout]
+    rows.sort(key=lambda row: (places.index(row[1]), row[3]))
     names = ("role", "channel", "form", "draw")
     schema = {name: TRANSCRIPT_SCHEMA[name] for name in names}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.solver import Solver, solver
 
 from offrecord.content import data_folder, read_document
-from offrecord.protocol.cases import Case, asked_of
+from offrecord.protocol.arms import NO_ARM, arm_of, refuse_arm
+from offrecord.protocol.cases import Case, asked_of, design_holdout
 from offrecord.protocol.dataset import sample_of
 from offrecord.protocol.design import Design, make_design, read_design
+from offrecord.protocol.factors import ARM, varied
 from offrecord.protocol.history import History
 from offrecord.protocol.replay import HISTORY_FACTOR, hold_replay
 from offrecord.protocol.script import Material, material_of
@@ -64,6 +66,51 @@ def replayed_runs(design: Design) -> list[StoredRun]:
     return runs
 
 
+class Replayed(NamedTuple):
+    """One stored debate, asked again under one arm."""
+
+    run: StoredRun
+    case: Case
+
+    @property
+    def name(self) -> str:
+        """A name that no two of a replay share."""
+        level = self.case.factors.get(ARM)
+        if level is None or level == self.run.factors.get(ARM):
+            return self.run.run
+        return f"{self.run.run}_arm-{Path(level).stem}"
+
+
+def replays_of(design: Design) -> list[Replayed]:
+    """Every stored debate of a replay's design, under each of its arms.
+
+    Where the design names arms, the debates that were held without one are asked; else
+    each is asked as it was held.
+
+    Raises:
+        OffrecordError: If there is no such study, an arm is not to be had, or none of
+            its runs is asked for.
+    """
+    runs = replayed_runs(design)
+    levels = design.factors.get(ARM, ())
+    if levels:
+        runs = [run for run in runs if ARM not in run.factors]
+    if not runs:
+        raise OffrecordError(f"--on {design.on}: no run without an arm to ask again")
+    found = []
+    for run in runs:
+        for level in levels or (run.factors.get(ARM, NO_ARM),):
+            factors = {**run.factors, ARM: level, HISTORY_FACTOR: run.model}
+            case = Case(
+                scenario=run.scenario,
+                condition=run.condition,
+                factors=varied(factors),
+                arm=arm_of(level),
+            )
+            found.append(Replayed(run, case))
+    return found
+
+
 def material(design: Design, scenario: str) -> Material:
     """What a scenario of a stored study is asked with.
 
@@ -82,6 +129,7 @@ def material(design: Design, scenario: str) -> Material:
             stored_protocol(prompts),
             stored_scenario(prompts, names, scenario),
             stored_channels(prompts, names, scenario),
+            holdout=design_holdout(design),
         )
     asked = material_of(design, _locator(study, scenario))
     known, loaded = read_study_json(study).get("content", {}), asked.scenario
@@ -109,11 +157,14 @@ def _locator(study: Path, scenario: str) -> str:
 
 def replay_content(design: Design) -> dict[str, str]:
     """What a replay's content is: prompts, and the histories themselves."""
-    runs = replayed_runs(design)
+    asked = replays_of(design)
+    runs = {one.run.run: one.run for one in asked}.values()
     content = {"histories": digest([History(run.said).hash for run in runs])}
     load = cache(partial(material, design))
-    for run in runs:
-        content.update(_stamps(load(run.scenario), run))
+    for one in asked:
+        used = load(one.run.scenario)
+        refuse_arm(one.case.factors.get(ARM, NO_ARM), one.case.arm, used.scenario)
+        content.update(used.stamps(one.case, surveys=False))
     return content
 
 
@@ -128,29 +179,21 @@ def replay_dataset(design: Design) -> MemoryDataset:
         [
             sample_of(
                 design.model_copy(update={"survey_format": "free"}),
-                _case(run),
+                case,
                 asked := load(run.scenario),
-                name=run.run,
+                name=one.name,
                 repeat=run.repeat,
                 history=[
                     [w.turn, w.agent, w.channel, list(w.audience), w.text, w.model]
                     for w in run.said
                 ],
-                content=_stamps(asked, run),
+                content=asked.stamps(case, surveys=False),
             )
-            for run in replayed_runs(design)
+            for one in replays_of(design)
+            for run, case in [one]
         ],
         name="offrecord replay",
     )
-
-
-def _case(run: StoredRun) -> Case:
-    factors = {**run.factors, HISTORY_FACTOR: run.model}
-    return Case(scenario=run.scenario, condition=run.condition, factors=factors)
-
-
-def _stamps(asked: Material, run: StoredRun) -> dict[str, str]:
-    return asked.stamps(_case(run), surveys=False)
 
 
 @solver
