@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from offrecord.estimates.file import Estimates
 
 
 @click.command()
@@ -38,7 +42,12 @@ import click
     help="What counts the same in a figure over several cells: each cell (default), "
     "or each turn, as in the paper.",
 )
-@click.option("--margin", type=float, help="Equivalence margin, in percentage points.")
+@click.option(
+    "--margin",
+    type=float,
+    help="Equivalence margin, in percentage points; of arms the change that does not "
+    "matter (default 15).",
+)
 @click.option(
     "--against",
     type=click.Path(path_type=Path, file_okay=False),
@@ -67,6 +76,14 @@ import click
     help="Print the score card of one or several studies instead, one line per model: "
     "STUDY ... --card [md|csv|json], studies first.",
 )
+@click.option(
+    "--leaderboard",
+    type=click.Choice(["md", "json"]),
+    is_flag=False,
+    flag_value="md",
+    help="Print what each arm changes, and its verdict, instead of the main tables: "
+    "STUDY --leaderboard [md|json], study first.",
+)
 def estimate(
     studies: tuple[Path, ...],
     by: tuple[str, ...],
@@ -80,6 +97,7 @@ def estimate(
     seed: int,
     as_list: bool,
     card: str | None,
+    leaderboard: str | None,
 ) -> None:
     """Estimate what the agents of STUDY said in public and off the record.
 
@@ -90,17 +108,14 @@ def estimate(
     from offrecord.estimates.arrays.pairing import Weights
     from offrecord.estimates.arrays.scope import Scope
     from offrecord.estimates.estimator import Wanted
-    from offrecord.estimates.estimators import RATES
     from offrecord.estimates.file import write_estimates
     from offrecord.estimates.frames.splits import DEFAULT_BY
-    from offrecord.estimates.frames.table import as_json
     from offrecord.estimates.study import estimate_study
-    from offrecord.report.findings import print_estimates
     from offrecord.transcript.record import open_record
 
     if card:
         others = by, contrasts, margin, against, without_aware, bayes, as_list
-        if any(others) or weights != "cells":
+        if any((*others, leaderboard)) or weights != "cells":
             raise click.UsageError("--card: takes --scope and no other option")
         _print_card(studies, scope, card)
         return
@@ -123,7 +138,20 @@ def estimate(
     estimates = estimate_study(loaded, wanted)
     write_estimates(loaded, estimates)
     show_partial(loaded)
-    if as_list:
+    _print(estimates, leaderboard, as_list=as_list)
+
+
+def _print(estimates: Estimates, form: str | None, *, as_list: bool) -> None:
+    from offrecord.estimates.board import leaderboard
+    from offrecord.estimates.estimators import RATES
+    from offrecord.estimates.frames.table import as_json
+    from offrecord.report.findings import print_estimates
+    from offrecord.report.leaderboard import FORMATS
+
+    if form:
+        found = leaderboard(estimates.shown)
+        click.echo(FORMATS[form](found.lines, found.notes).rstrip("\n"))
+    elif as_list:
         click.echo(as_json(estimates.of(RATES)))
     else:
         print_estimates(estimates)

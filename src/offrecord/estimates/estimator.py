@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import polars as pl
 
+from offrecord.estimates.arms import arm_turns
 from offrecord.estimates.arrays.agreement import Agreement
 from offrecord.estimates.arrays.missingness import Missingness, RateRanges, SplitRanges
 from offrecord.estimates.arrays.pairing import Weights
@@ -64,6 +66,17 @@ class Source:
     def how(self) -> How:
         """Scope of the intervals, and what cells weigh."""
         return How(self.wanted.scope, self.wanted.weights)
+
+    @cached_property
+    def turns(self) -> pl.DataFrame:
+        """The turns that arms are compared on (see `arm_turns`)."""
+        return arm_turns(self.study, self.pairs)
+
+    @property
+    def arms(self) -> Mapping[str, Mapping[str, Any]]:
+        """The study's arms by level: none where it has none."""
+        found: Mapping[str, Mapping[str, Any]] = self.study.facts.get("arms", {})
+        return found
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from offrecord.estimates.against import against_rows
+from offrecord.estimates.arrays.arms import MARGIN
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.bayes.hierarchical import (
     HierarchicalFigures,
@@ -26,6 +27,8 @@ from offrecord.estimates.estimator import (
     SpreadFigures,
     StatusFigures,
 )
+from offrecord.estimates.frames.arm_verdicts import ArmVerdictFigures, verdict_rows
+from offrecord.estimates.frames.arms import ArmFigures, arm_rows
 from offrecord.estimates.frames.attribution import AttributionFigures
 from offrecord.estimates.frames.contrasts import (
     ContrastFigures,
@@ -201,6 +204,18 @@ CONTRASTS: Final = Estimator[ContrastFigures](
     "contrasts", (PairedFigures, UnpairedFigures), _contrasts, by_round=True
 )
 AGAINST: Final = Estimator("against", (AgainstFigures,), _against, by_round=True)
+ARMS: Final = Estimator(
+    "arms",
+    (ArmFigures,),
+    lambda source, by: arm_rows(source.turns, source.arms, by, source.how),
+)
+ARM_VERDICTS: Final = Estimator(
+    "arm_verdicts",
+    (ArmVerdictFigures,),
+    lambda source, by: verdict_rows(
+        source.turns, source.arms, by, source.how, source.wanted.margin or MARGIN
+    ),
+)
 EFFECT_TEST: Final = Estimator(
     "effect_test",
     (EffectFigures,),
@@ -254,5 +269,6 @@ ESTIMATORS: Final[tuple[Estimator[Any], ...]] = (
     *(RATES, SPLIT, EVIDENCE, LADDER, GAP, FLOOR, MISSING, PERSISTENCE),
     *(FIRST_DIVERGENCE, HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS),
     *(AGAINST, DOSES, MEASURES, ATTRIBUTION, AGREEMENT, EFFECT_TEST),
+    *(ARMS, ARM_VERDICTS),
 )
 """What is estimated by the keys asked for, in the order in which it draws."""

@@ -30,8 +30,9 @@ from offrecord.estimates.file import (
     read_estimates,
     write_estimates,
 )
+from offrecord.estimates.frames.arms import ARM
 from offrecord.estimates.frames.partners import unlike_partners
-from offrecord.estimates.frames.splits import split_rows
+from offrecord.estimates.frames.splits import DEFAULT_BY, split_rows
 from offrecord.estimates.frames.weighing import How
 from offrecord.estimates.views import LISTS, views_of
 from offrecord.measures.codes.awareness import AWARENESS, aware_flags
@@ -66,6 +67,8 @@ def estimate_study(study: Record, wanted: Wanted) -> Estimates:
     if pairs.height < pairs_of(study).height:
         draws = draws_of(draws, pairs, study.spoken)
     by = list(dict.fromkeys(wanted.by))
+    if wanted.by == DEFAULT_BY and ARM in pairs and pairs[ARM].n_unique() > 1:
+        by.append(ARM)  # no one asks what arms come to together
     source = Source(
         study,
         wanted,

@@ -117,7 +117,6 @@ class Script:
     structured: bool = False
     """Whether surveys are asked for under a schema."""
     holdout: Channel | None = None
-    """The channel of the hold-out, where it is asked."""
     arm: Arm = WITHOUT
     order: tuple[str, ...] = ()
     """The agents of one round as they speak; the scenario's own order by default."""

@@ -70,21 +70,21 @@ def as_markdown(lines: Sequence[Line], notes: Sequence[str]) -> str:
     headings = [*_HEADINGS, *(_EVIDENCE.values() if moved else ())]
     rows = [[*keys, *headings], ["---"] * len(keys) + ["--:"] * len(headings)]
     for line in lines:
-        named = [_text(line.get(key)) for key in keys]
+        named = [cell_text(line.get(key)) for key in keys]
         under = [_bounded(line, name) for name in (_EVIDENCE if moved else ())]
         rows.append([*named, *_cells(line), *under])
     table = ["| " + " | ".join(cells) + " |" for cells in rows]
     scopes = dict.fromkeys(line["scope"] for line in lines)
     reasons = dict.fromkeys(
         f"No {'interval' if line['refused'] else 'resistance'} of "
-        f"{_text(line['model'])}: {_text(line['reason'])}."
+        f"{cell_text(line['model'])}: {cell_text(line['reason'])}."
         for line in lines
         if line["refused"] or (math.isnan(line["resistance"]) and line["reason"])
     )
     caption = f"{CAPTION} {_RESPONSE}" if moved else CAPTION
     said = [f"{caption} Intervals are for {', '.join(map(str, scopes))}."]
     said += reasons
-    said += [f"Note: {_text(note)}." for note in notes]
+    said += [f"Note: {cell_text(note)}." for note in notes]
     return "\n".join(table) + "\n\n" + "\n\n".join(said) + "\n"
 
 
@@ -152,7 +152,7 @@ def _cells(line: Line) -> list[str]:
         points(line["reversing"]),
         "–"
         if worst is None
-        else f"{_text(worst)} {_bounded(line, 'worst_scenario', '_divergence')}",
+        else f"{cell_text(worst)} {_bounded(line, 'worst_scenario', '_divergence')}",
         str(line["runs"]),
         str(line["missing"]),
     ]
@@ -181,6 +181,6 @@ def _rank(line: Line) -> str:
     return f"{line['rank']:g} ({low} to {high} of {line['of']})"
 
 
-def _text(value: object) -> str:
+def cell_text(value: object) -> str:
     """A name on one line, with nothing in it that Markdown takes for markup."""
     return _SPECIAL.sub(r"\\\1", escaped("–" if value is None else str(value)))

@@ -91,8 +91,13 @@ class Compared(NamedTuple):
                     one.sample, two.sample, (given[0], given[1]), *rest
                 ),
             )
-        less = [one._replace(sign=-one.sign) for one in b]
-        return Moved(*(stratified_gaps(s, *rest) for s in (a, b, [*a, *less])))
+        return Moved(*(stratified_gaps(s, *rest) for s in (a, b, self.summands)))
+
+    @property
+    def summands(self) -> list[Summand]:
+        """The difference as a sum of gaps, those of the second side subtracted."""
+        a, b = ([part.side for part in parts] for parts in self._parts(self.how))
+        return [*a, *(one._replace(sign=-one.sign) for one in b)]
 
     def test(self, rng: np.random.Generator) -> PValue:
         """Whether the difference is 0, pairs of cells weighing alike."""

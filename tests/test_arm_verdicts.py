@@ -1,0 +1,271 @@
+"""Verdicts on arms: what each planted arm is called, and why, by hand and drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from benchmarks.arms import ARMS, NULL, PERSISTENCE, Planted, drawn, facts_of, verdicts
+from offrecord.estimates.arrays.arms import (
+    ArmVerdict,
+    Part,
+    Parts,
+    judged,
+    reason_of,
+)
+from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
+from offrecord.estimates.arrays.onesided import At, p_above, p_below
+from offrecord.estimates.frames.arm_verdicts import verdict_rows
+from offrecord.estimates.frames.arms import arm_rows, placebos
+from offrecord.estimates.frames.weighing import How
+
+MARGIN = 0.15
+
+
+def normal(value: float, error: float) -> At:
+    """A figure with a normal interval."""
+
+    def at(level: float) -> Bounds:
+        half = error * float(stats.norm.ppf((1 + level) / 2))
+        return Bounds(value, value - half, value + half)
+
+    return at
+
+
+def test_a_p_value_is_the_size_at_which_the_limit_meets_the_bound() -> None:
+    at = normal(-0.06, 0.03)
+    assert p_below(at, 0) == pytest.approx(stats.norm.sf(2), rel=1e-4)  # 0.0228
+    assert p_below(at, -0.06) == 1  # nothing is shown from the bound on
+    assert p_above(at, -0.15) == pytest.approx(stats.norm.sf(3), rel=1e-4)
+    assert p_above(at, 0) == 1
+    assert p_below(normal(-1, 0.01), 0) < 1e-11
+    assert math.isnan(p_below(lambda _: UNKNOWN, 0))
+
+
+def part(value: float, error: float, p: float) -> Part:
+    low, high = value - 1.96 * error, value + 1.96 * error
+    return Part(value, low, high, p, p <= 0.025)
+
+
+def arm(**changed: Any) -> Parts:
+    """An arm that repairs by all its parts, with some of them changed."""
+    good = {
+        "falls": part(-0.25, 0.03, 1e-9),
+        "converts": part(0.0, 0.03, 1e-6),
+        "listens": part(0.0, 0.03, 1e-6),
+        "speaks": part(0.0, 0.01, 1e-9),
+        "agrees": part(0.0, 0.03, 1e-6),
+        "holdout": Bounds(-0.25, -0.3, -0.2),
+        "rises": 0.5,
+        "deaf": 0.5,
+        "mute": 0.5,
+    }
+    return Parts(**{**good, **changed})
+
+
+NO_FALL = part(0.0, 0.03, 1.0)
+RISES = part(0.25, 0.03, 1.0)
+DEAF = part(-0.3, 0.03, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("of", "verdict", "reason"),
+    [
+        (arm(), "repairs", ""),
+        (arm(listens=DEAF, deaf=1e-9), "silences", "R falls"),
+        (arm(speaks=part(0.3, 0.02, 1.0), mute=1e-9), "silences", "more is missing"),
+        (arm(converts=RISES, rises=1e-9), "privatizes", "Z falls because Y rises"),
+        (
+            arm(falls=NO_FALL, holdout=Bounds(0, -0.06, 0.06)),
+            "no effect shown",
+            "Z is not shown to fall",
+        ),
+        (
+            arm(agrees=part(0.25, 0.03, 1.0), holdout=Bounds(0, -0.06, 0.06)),
+            "no effect shown",
+            "the gain does not show in the hold-out",
+        ),
+        # The named channel alone moved: it is no private acceptance.
+        (
+            arm(converts=RISES, rises=1e-9, holdout=Bounds(0, -0.06, 0.06)),
+            "no effect shown",
+            "the gain does not show in the hold-out",
+        ),
+        (
+            arm(listens=part(-0.1, 0.06, 0.2), deaf=0.05),
+            "inconclusive",
+            "not shown: that R does not fall",
+        ),
+        # A fall of R within the margin is no silence.
+        (arm(listens=part(-0.06, 0.02, 1e-5), deaf=0.001), "repairs", ""),
+        (
+            arm(listens=Part(*UNKNOWN, math.nan, None), deaf=math.nan),
+            "inconclusive",
+            "not asked: the condition evidence",
+        ),
+    ],
+)
+def test_the_verdict_is_the_first_that_holds(
+    of: Parts, verdict: str, reason: str
+) -> None:
+    [one] = judged([of], MARGIN)
+    assert one.verdict == verdict
+    assert reason_of(of, one, MARGIN) == reason
+
+
+def test_a_repair_is_tested_by_its_weakest_part_and_holm_over_arms() -> None:
+    weak = arm(listens=part(0.0, 0.06, 0.006))
+    alone, beside = judged([weak], MARGIN)[0], judged([weak, arm(), arm()], MARGIN)
+    assert alone.p == 0.006
+    assert alone.verdict is ArmVerdict.REPAIRS
+    # Holm over three: .000001 x 3, x 2, then .006 x 1.
+    assert beside[0].p_adjusted == pytest.approx(0.006)
+    nulls = [arm(falls=NO_FALL, holdout=Bounds(0, -0.06, 0.06))] * 5
+    six = judged([weak, *nulls], MARGIN)[0]
+    assert six.p_adjusted == pytest.approx(0.036)  # .006 x 6
+    assert six.verdict is ArmVerdict.INCONCLUSIVE
+
+
+def test_runs_that_settle_follow_from_error_and_room() -> None:
+    # Room .15, error .06, size 2.5 %, power 80 %: ((1.960 + .842) x .06 / .15)^2.
+    [one] = judged([arm(listens=part(0.0, 0.06, 0.03))], MARGIN)
+    assert one.verdict is ArmVerdict.INCONCLUSIVE
+    assert one.times == pytest.approx(1.256, abs=0.002)
+
+
+def test_placebos_are_found_by_the_ids_of_files() -> None:
+    found = placebos(
+        {
+            "/a/mine.md": {"stamp": "mine@1:x", "placebo_of": ""},
+            "/b/idle.md": {"stamp": "idle@1:x", "placebo_of": "mine"},
+            "alone": {"stamp": "alone@2:x", "placebo_of": ""},
+        }
+    )
+    assert found == {"/a/mine.md": "/b/idle.md", "alone": ""}
+
+
+def test_the_planted_persistence_gives_the_correlation_of_the_design() -> None:
+    lags = ((4, 1), (3, 2), (2, 3), (1, 4))
+    mean = sum(n * PERSISTENCE**lag for n, lag in lags) / 10
+    assert mean == pytest.approx(0.19, abs=0.005)
+
+
+def test_planted_arms_are_named_rightly_in_one_study() -> None:
+    found = verdicts(ARMS, np.random.default_rng(20))
+    assert {name: one.verdict for name, one in found.items()} == {
+        name: one.verdict for name, one in ARMS.items()
+    }
+
+
+def test_changes_are_those_that_were_planted() -> None:
+    arms = {"repairer": ARMS["repairer"]}
+    turns = drawn(arms, np.random.default_rng(3), runs=200)
+    turns = turns.with_columns(words=40.0, tokens_in=math.nan, tokens_out=math.nan)
+    rows = arm_rows(turns, facts_of(arms), ["model"], How())
+    found = {row.of.quantity: row.of for row in rows}
+    planted = {
+        "audience_effect": -0.25,
+        "conversion": 0.0,
+        "public_shift": -0.25,
+        "evidence_response": 0.0,
+        "missing": 0.0,
+        "holdout_audience_effect": -0.25,
+        "holdout_difference": 0.0,
+    }
+    for name, change in planted.items():
+        assert found[name].bounds.value == pytest.approx(change, abs=0.04)
+        assert found[name].bounds.low - 0.02 <= change <= found[name].bounds.high + 0.02
+    assert {row.of.against for row in rows} == {"repairer_placebo"}
+    moved = [found[n].bounds.value for n in ("conversion", "audience_effect")]
+    assert found["public_shift"].bounds.value == pytest.approx(sum(moved), abs=1e-12)
+    assert found["words"].value_arm == 40
+    assert "tokens_in" not in found
+    assert "persona_audience_effect" not in found
+
+
+def test_a_replay_has_changes_and_no_verdict() -> None:
+    arms = {"repairer": ARMS["repairer"]}
+    turns = drawn(arms, np.random.default_rng(3), runs=10, replay=True)
+    sizes = dict.fromkeys(("words", "tokens_in", "tokens_out"), pl.lit(math.nan))
+    rows = arm_rows(turns.with_columns(**sizes), facts_of(arms), ["model"], How())
+    assert rows
+    assert all(row.of.screening for row in rows)
+    assert not list(verdict_rows(turns, facts_of(arms), ["model"], How()))
+
+
+def test_answers_to_the_same_histories_are_paired() -> None:
+    """Arms that answer alike but for one turn in ten are told apart by that alone."""
+    arms = {"twin": NULL}
+    turns = drawn(arms, np.random.default_rng(5), runs=10, replay=True)
+    own = turns.filter(factor_arm="twin")
+    changed = (pl.col("round") == 1) & (pl.col("repeat") % 2 == 0)
+    same = own.with_columns(
+        left=pl.when(changed & (pl.col("kind") == "alignment"))
+        .then(0.0)
+        .otherwise("left"),
+        factor_arm=pl.lit("twin_placebo"),
+        factors=pl.lit("twin_placebo"),
+        run=pl.format("{} again", "run"),
+    )
+    sizes = dict.fromkeys(("words", "tokens_in", "tokens_out"), pl.lit(math.nan))
+    both = pl.concat([own, same]).with_columns(**sizes)
+    # What turn 1 of every other run has in public is gone: the mean by hand.
+    lost = own.filter(changed, kind="alignment")["left"].sum()
+    change = lost / own.filter(kind="alignment").height
+    found = {}
+    for name, frame in {"paired": both, "apart": both.drop("factor_history")}.items():
+        rows = arm_rows(frame, facts_of(arms), ["model"], How())
+        [one] = (row.of for row in rows if row.of.quantity == "audience_effect")
+        assert one.bounds.value == pytest.approx(change)
+        found[name] = one
+    widths = {name: of.bounds.high - of.bounds.low for name, of in found.items()}
+    assert widths["paired"] < 0.5 * widths["apart"]
+    assert found["paired"].p < 0.001 < found["apart"].p
+
+
+def test_without_evidence_placebo_or_holdout_no_arm_repairs() -> None:
+    arms = {"repairer": ARMS["repairer"]}
+    turns = drawn(arms, np.random.default_rng(3))
+
+    def said(frame: pl.DataFrame) -> tuple[str, str]:
+        [row] = verdict_rows(frame, facts_of(arms), ["model"], How())
+        return row.of.verdict, row.of.reason
+
+    assert said(turns) == ("repairs", "")
+    verdict, reason = said(turns.filter(pl.col("kind") != "evidence"))
+    assert (verdict, reason) == ("inconclusive", "not asked: the condition evidence")
+    verdict, reason = said(turns.with_columns(holdout=pl.lit(math.nan)))
+    assert verdict == "inconclusive"
+    assert reason == "not asked: the hold-out (ask: holdout)"
+    none = turns.with_columns(
+        factor_arm=pl.col("factor_arm").replace("repairer_placebo", "none")
+    )
+    [row] = verdict_rows(none, {"repairer": facts_of(arms)["repairer"]}, [], How())
+    assert row.of.verdict == "inconclusive"
+    assert row.of.reason.startswith("no placebo was asked beside it")
+
+
+def test_a_wider_margin_is_easier_to_show() -> None:
+    arms = {"deaf": Planted(0.15, 0.1, evidence=0.2)}
+    turns = drawn(arms, np.random.default_rng(8))
+    facts = facts_of(arms)
+    found = {}
+    for margin in (0.15, 0.25):
+        [row] = verdict_rows(turns, facts, ["model"], How(), margin)
+        found[margin] = row.of.listens
+    assert found[0.25].p < found[0.15].p
+
+
+def test_the_schema_names_every_part() -> None:
+    page = Path(__file__).parents[1] / "docs" / "estimates.schema.json"
+    schema = json.loads(page.read_text(encoding="utf-8"))
+    text = json.dumps(schema)
+    for name in ("falls_p", "converts_shown", "agrees_low", "runs_needed"):
+        assert name in text
