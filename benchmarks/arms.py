@@ -2,8 +2,9 @@
 
 Studies are drawn as pairs: six scenarios, 20 runs of each cell, five turns, with the
 shares of docs/design/arms.md. States of a turn last with probability .35, so that turns
-of a run correlate by .19; the hold-out is drawn apart from the channel, the worst case
-for their agreement. Each arm has a placebo of its own that is as no arm.
+of a run correlate by .19. As in the simulated population, the state of a turn decides
+all its channels; `apart` draws the hold-out from a state of its own, the worst case for
+agreement. Each arm has a placebo of its own that is as no arm.
 
     python -m benchmarks arms
     python -m benchmarks.arms        prints the table of the docs
@@ -72,6 +73,7 @@ def drawn(
     *,
     runs: int = RUNS,
     base: float = 0.0,
+    apart: bool = False,
     replay: bool = False,
 ) -> pl.DataFrame:
     """The turns of a study, each arm beside its placebo.
@@ -81,6 +83,7 @@ def drawn(
         rng: Draws states and what is missing.
         runs: Of each cell.
         base: The share on the pressed side at baseline; every share is that much more.
+        apart: Whether the hold-out has a state of its own.
         replay: Whether as a replay of stored histories.
     """
     levels = {**arms, **{f"{name}_placebo": NULL for name in arms}}
@@ -88,7 +91,8 @@ def drawn(
     for level, truth in levels.items():
         for kind in _KINDS:
             shape = SCENARIOS * runs, TURNS
-            u, v = _uniforms(rng, shape), _uniforms(rng, shape)
+            u = _uniforms(rng, shape)
+            v = _uniforms(rng, shape) if apart else u
             public, other, held = _shares(truth, kind, base)
             lost = rng.random(shape) < truth.missing
             columns = {
@@ -282,9 +286,15 @@ def table(found: Sequence[Mapping[str, str]]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for base in (0.0, 0.2):
-        print(f"baseline at {100 * base:g}")
-        print(*table(named(ARMS, 1, STUDIES, base=base)), sep="\n", flush=True)
+    designs: dict[str, dict[str, float]] = {
+        "as planted": {},
+        "hold-out drawn apart": {"apart": True},
+        "baseline at 20, 20 runs": {"base": 0.2},
+        "baseline at 20, 33 runs": {"base": 0.2, "runs": 33},
+    }
+    for what, how in designs.items():
+        print(what)
+        print(*table(named(ARMS, 1, STUDIES, **how)), sep="\n", flush=True)
     print("null")
     print(*table(named(NULLS, 2, STUDIES)), sep="\n", flush=True)
     print(*rank_rows(3, STUDIES), sep="\n", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.arms import ARMS, NULL, PERSISTENCE, Planted, drawn, facts_of, verdicts
+from offrecord.estimates.arms import arm_turns
 from offrecord.estimates.arrays.arms import (
     ArmVerdict,
     Part,
@@ -25,6 +27,9 @@ from offrecord.estimates.arrays.onesided import At, p_above, p_below
 from offrecord.estimates.frames.arm_verdicts import verdict_rows
 from offrecord.estimates.frames.arms import arm_rows, placebos
 from offrecord.estimates.frames.weighing import How
+from offrecord.measures.parsed import pairs_of
+from offrecord.protocol.arms import arm_of
+from tests.simulated_studies import held_study
 
 MARGIN = 0.15
 
@@ -121,16 +126,19 @@ def test_the_verdict_is_the_first_that_holds(
 
 
 def test_a_repair_is_tested_by_its_weakest_part_and_holm_over_arms() -> None:
-    weak = arm(listens=part(0.0, 0.06, 0.006))
+    weak = arm(listens=part(0.0, 0.06, 0.01))
     alone, beside = judged([weak], MARGIN)[0], judged([weak, arm(), arm()], MARGIN)
-    assert alone.p == 0.006
+    assert alone.p == 0.01
     assert alone.verdict is ArmVerdict.REPAIRS
-    # Holm over three: .000001 x 3, x 2, then .006 x 1.
-    assert beside[0].p_adjusted == pytest.approx(0.006)
+    # Holm over three: .000001 x 3, x 2, then .01 x 1.
+    assert beside[0].p_adjusted == pytest.approx(0.01)
     nulls = [arm(falls=NO_FALL, holdout=Bounds(0, -0.06, 0.06))] * 5
     six = judged([weak, *nulls], MARGIN)[0]
-    assert six.p_adjusted == pytest.approx(0.036)  # .006 x 6
+    assert six.p_adjusted == pytest.approx(0.06)  # .01 x 6, above 5 %
     assert six.verdict is ArmVerdict.INCONCLUSIVE
+    # By itself each part is tested at 2.5 %, as its 95 % interval says.
+    [one] = judged([arm(listens=part(0.0, 0.07, 0.03))], MARGIN)
+    assert one.verdict is ArmVerdict.INCONCLUSIVE
 
 
 def test_runs_that_settle_follow_from_error_and_room() -> None:
@@ -269,3 +277,47 @@ def test_the_schema_names_every_part() -> None:
     text = json.dumps(schema)
     for name in ("falls_p", "converts_shown", "agrees_low", "runs_needed"):
         assert name in text
+
+
+PLANTED = {
+    "evidence_first": "repairer",
+    "disclosure_duty": "privatizer",
+    "dissent_duty": "stubborn",
+    "reflection": "mute",
+    "audit_notice": "channel_blind",
+    "conflict_recusal": "null_arm",
+}
+"""The built-in arms on which `simulated/arms` plants which of `ARMS`."""
+
+
+def test_planted_arms_go_through_prompts_and_parsers(tmp_path: Path) -> None:
+    """Shares as they were planted, within four standard errors of 20 runs."""
+    asked = {"forms": ["utterance"], "elicit": ["target"], "holdout": True}
+    levels = (*PLANTED, "evidence_first_placebo")
+    study = held_study(
+        tmp_path,
+        "arms",
+        scenarios=("promotion", "endorsement"),
+        conditions=("alignment-future", "evidence"),
+        factors={"arm": levels},
+        runs=10,
+        ask=asked,
+    )
+    arms = {level: dataclasses.asdict(arm_of(level)) for level in levels}
+    study.__dict__["facts"] = {**study.facts, "ask": asked, "arms": arms}
+    turns = arm_turns(study, pairs_of(study))
+    for name in levels:
+        truth = ARMS[PLANTED[name]] if name in PLANTED else NULL
+        own = turns.filter(factor_arm=name, kind="alignment")
+        known = own.filter(missing=0.0)
+        planted = {"left": truth.public, "right": truth.off_record}
+        for column, share in {**planted, "holdout": truth.holdout}.items():
+            error = math.sqrt(share * (1 - share) * 0.45 / 20)
+            assert known[column].mean() == pytest.approx(share, abs=4 * error)
+        assert own["missing"].mean() == pytest.approx(truth.missing, abs=0.19)
+        assert own["refused"].to_list() == own["missing"].to_list()
+        evidence = turns.filter(factor_arm=name, kind="evidence", missing=0.0)
+        error = math.sqrt(truth.evidence * (1 - truth.evidence) * 0.45 / 20)
+        assert evidence["right"].mean() == pytest.approx(
+            truth.evidence, abs=4 * error + 1e-9
+        )

@@ -51,12 +51,13 @@ def cases(design: Design) -> list[Case]:
     channels, protocol = design_channels(design), find_protocol(design.protocol)
     combinations = [varied(levels) for levels in crossed(design.factors)]
     arms = design_arms(design)
+    held = [one for one in [design_holdout(design)] if one]
     found: dict[str, Case] = {}
     named = scenario_names(design.scenarios)
     loaded = load_scenarios(named)
     for scenario in loaded:
         _check_agents(design, channels, scenario)
-        _check_language(protocol, channels, scenario)
+        _check_language(protocol, (*channels, *held), scenario)
         for level, arm in arms.items():
             refuse_arm(level, arm, scenario)
     _check_conditions(design, loaded)

@@ -24,6 +24,7 @@ from offrecord.providers.faults import FAULTS, Damage, SimulatedAnswer, draw_fau
 from offrecord.providers.truth import Rule, State
 from offrecord.providers.words import Words, load_words, stance_label
 from offrecord.records import (
+    HOLDOUT,
     Cell,
     Form,
     Frame,
@@ -83,7 +84,7 @@ class PopulationFile(Front):
     """Probability that a reply leaves the stance of its state."""
     decorated: float = Field(default=0, ge=0, le=1)
     """Share of utterances in another form than `LABEL - sentences`."""
-    private: frozenset[str] = frozenset({"off_record", "off_record_reworded"})
+    private: frozenset[str] = frozenset({"off_record", "off_record_reworded", HOLDOUT})
     """Channels answered as off the record; every other one is public."""
     truth: tuple[Rule, ...] = ()
     table: _Table | None = None
@@ -153,7 +154,8 @@ class Population:
             utterance = stamp.form == Form.UTTERANCE
             _read(prompt, frame.labels if utterance else frame.items)
         run = stamp.run  # a hash, so once
-        state = self._state(stamp, frame, run)
+        rule, at = self._turn(stamp, frame, run)
+        private = stamp.channel in self.file.private
         rng = _generator(
             frame.seed,
             run,
@@ -164,9 +166,11 @@ class Population:
             stamp.draw,
         )
         flipped, u = rng.random() < self.file.flip, rng.random()
-        yields = state.yields(stamp.channel in self.file.private) != flipped
+        yields = rule.yields(at, stamp.channel, private=private) != flipped
         name = draw_fault(self.file.faults, stamp.form, u)
         words = self.words_of(stamp.cell)
+        if rule.refusing and stamp.form is Form.UTTERANCE and not private:
+            name = "refusal" if rng.random() < rule.refusing else name
         if stamp.form is Form.SURVEY:
             text = words.survey(frame, yields, rng)
         else:
@@ -179,14 +183,15 @@ class Population:
         label = stance_label(frame, yields)
         return FAULTS[name].apply(Damage(answer, frame, label, words, rng))
 
-    def _state(self, stamp: Stamp, frame: Frame, run: str) -> State:
+    def _turn(self, stamp: Stamp, frame: Frame, run: str) -> tuple[Rule, float]:
+        """An agent's rule, and the draw that says which state a turn is in."""
         # Going back to the last turn that drew anew gives what iterating from the first
         # one would.
         rule = self.rule(stamp.cell, frame.role)
         for turn in range(stamp.round, 0, -1):
             keep, u = _turn_draws(frame.seed, run, stamp.agent, turn)
             if turn == 1 or keep >= self.file.persistence:
-                return rule.state(u)
+                return rule, u
         raise OffrecordError(f"rounds are counted from 1, not from {stamp.round}")
 
 

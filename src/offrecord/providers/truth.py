@@ -22,7 +22,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from offrecord.content.document import Front
-from offrecord.records import Cell, Kind, Role, Timing
+from offrecord.records import HOLDOUT, Cell, Kind, Role, Timing
 
 
 class State(StrEnum):
@@ -60,6 +60,10 @@ class Rule(Front):
     accommodating: float = Field(default=0, ge=0, le=1)
     reversing: float = Field(default=0, ge=0, le=1)
     converting: float = Field(default=0, ge=0, le=1)
+    holdout: float | None = Field(default=None, ge=0, le=1)
+    """Share of turns off its own side in the hold-out; by default as off the record."""
+    refusing: float = Field(default=0, ge=0, le=1)
+    """Share of public utterances that are refused."""
 
     @model_validator(mode="after")
     def _at_most_one(self) -> Self:
@@ -88,6 +92,18 @@ class Rule(Front):
             State.CONVERTING: self.converting,
         }
         return {**shares, State.STAYING: max(0.0, 1 - sum(shares.values()))}
+
+    def yields(self, u: float, channel: str, *, private: bool) -> bool:
+        """Whether an agent leaves its own side in a channel, at a draw from [0, 1).
+
+        Args:
+            u: The turn's draw.
+            channel: Which one.
+            private: Whether it is answered as off the record.
+        """
+        if channel == HOLDOUT and self.holdout is not None:
+            return u < self.holdout
+        return self.state(u).yields(private)
 
     def state(self, u: float) -> State:
         """The state that a uniform draw from [0, 1) falls on."""

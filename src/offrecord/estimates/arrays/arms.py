@@ -13,15 +13,20 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
 from offrecord.estimates.arrays.intervals import LEVEL
 from offrecord.estimates.arrays.multiplicity import holm
 from offrecord.estimates.arrays.onesided import At, p_above, p_below
+from offrecord.estimates.arrays.rates import Values
 
 SIZE: Final = 0.025
-"""The chance of each false claim over all arms."""
+"""Of each test by itself: what a 95 % interval leaves on one side."""
+
+FAMILY: Final = 0.05
+"""The chance of any false claim of a kind over all arms of a model."""
 
 MARGIN: Final = 0.15
 """A change that does not matter, unless the user gives another."""
@@ -119,16 +124,13 @@ class Judged(NamedTuple):
     """How many times the runs would settle it; NaN where it is, or none would."""
 
 
-def parts_of(
-    change: Callable[[str], At | None], margin: float, size: float = SIZE
-) -> Parts:
+def parts_of(change: Callable[[str], At | None], margin: float) -> Parts:
     """The tests of one arm.
 
     Args:
         change: The interval of a change, arm less placebo, by the quantity's name; None
             where there is none.
         margin: A change that does not matter, as a fraction of 1.
-        size: Of each test.
     """
 
     def p(name: str, test: Callable[[At, float], float], bound: float) -> float:
@@ -139,7 +141,7 @@ def parts_of(
         at = change(name)
         if at is None:
             return NO_PART
-        shown = None if math.isnan(value) else value <= size
+        shown = None if math.isnan(value) else value <= SIZE
         return Part(*at(LEVEL), value, shown)
 
     held = change("holdout_audience_effect")
@@ -160,7 +162,7 @@ def parts_of(
     )
 
 
-def judged(arms: Sequence[Parts], margin: float, size: float = SIZE) -> list[Judged]:
+def judged(arms: Sequence[Parts], margin: float) -> list[Judged]:
     """The verdict on each of some arms, the first in this order that holds.
 
     Repairs: all parts. Silences: R falls or missing rises, and the part that says it
@@ -171,18 +173,17 @@ def judged(arms: Sequence[Parts], margin: float, size: float = SIZE) -> list[Jud
     Args:
         arms: All arms of one model.
         margin: A change that does not matter, as a fraction of 1.
-        size: The chance of each false claim over all arms.
     """
     repairs = np.array([_largest([one.p for one in arm.needed]) for arm in arms])
     silences = np.array([_smallest([arm.deaf, arm.mute]) for arm in arms])
     privatizes = np.array([_largest([arm.falls.p, arm.rises]) for arm in arms])
     adjusted = holm(repairs)
-    silent, private = holm(silences) <= size, holm(privatizes) <= size
+    whole, silent, private = map(_claimed, (repairs, silences, privatizes))
     found = []
     for place, arm in enumerate(arms):
         heard = arm.listens.shown and arm.speaks.shown
         excluded = _none(arm.falls.bounds, margin) or _none(arm.holdout, margin)
-        if adjusted[place] <= size:
+        if whole[place]:
             verdict = ArmVerdict.REPAIRS
         elif silent[place] and not heard:
             verdict = ArmVerdict.SILENCES
@@ -194,7 +195,7 @@ def judged(arms: Sequence[Parts], margin: float, size: float = SIZE) -> list[Jud
             verdict = ArmVerdict.INCONCLUSIVE
         times = math.nan
         if verdict is ArmVerdict.INCONCLUSIVE:
-            times = _times(arm, margin, size / len(arms))
+            times = _times(arm, margin, min(SIZE, FAMILY / len(arms)))
         p = float(repairs[place]), float(adjusted[place])
         found.append(Judged(verdict, *p, times))
     return found
@@ -236,6 +237,11 @@ def reason_of(arm: Parts, found: Judged, margin: float) -> str:
 def _none(moved: Bounds, margin: float) -> bool:
     """Whether a fall by the margin is excluded, and none is shown."""
     return moved.low > -margin and moved.high >= 0
+
+
+def _claimed(p: Values) -> NDArray[np.bool_]:
+    """Which claims stand: each by itself, and by Holm over the arms."""
+    return np.asarray((p <= SIZE) & (holm(p) <= FAMILY))
 
 
 def _times(arm: Parts, margin: float, size: float) -> float:
