@@ -136,7 +136,8 @@ def _answers(
             )
         items, low, high = (instruments[stamp][name] for name in _ASKED)
         if raw in _PARSED:
-            one = parse_survey(text, items, low, high)
+            words = instruments[stamp].get("answers", {})
+            one = parse_survey(text, items, low, high, words)
             answers = [one.answers.get(item) for item in items]
             parsed.append((items, answers, str(one.status), [*one.repairs]))
         else:

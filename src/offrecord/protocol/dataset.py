@@ -136,7 +136,9 @@ def _keying(instrument: Instrument) -> dict[str, Any]:
         if item.reverse:
             against.append(item.id)
     heard = [item.id for item in instrument.items if item.about == COUNTERPART]
-    return {"categories": categories, "reverse": reverse, COUNTERPART: heard}
+    keying = {"categories": categories, "reverse": reverse, COUNTERPART: heard}
+    words = {str(point): word for point, word in instrument.answers.items()}
+    return {**keying, **({"answers": words} if words else {})}
 
 
 def given_of(metadata: Mapping[str, Any]) -> History:

@@ -53,8 +53,8 @@ class Request:
     channel: Channel
     history_hash: str
     """Of what this agent could see."""
-    structured: bool = False
-    """Whether the reply comes under a schema."""
+    points: tuple[int, ...] | tuple[str, ...] = ()
+    """What answers an item, where the reply comes under a schema."""
     line: str | None = None
     """What a scripted seat says; a model is asked where there is none."""
 
@@ -201,7 +201,7 @@ class Script:
             messages=view.ask(prefix, channel, form, items),
             channel=channel,
             history_hash=History(tuple(view.visible)).hash,
-            structured=survey and self.structured,
+            points=scale.points if survey and self.structured else (),
             line=self._line(turn),
         )
 

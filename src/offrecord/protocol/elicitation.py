@@ -18,7 +18,7 @@ from inspect_ai.model import (
     ModelOutput,
     ResponseSchema,
 )
-from inspect_ai.util import JSONSchema
+from inspect_ai.util import JSONSchema, JSONType
 
 from offrecord.content.letters import storable
 from offrecord.protocol.debate import Reply, Request
@@ -99,17 +99,18 @@ def received(text: str) -> str:
 
 def config_of(request: Request) -> GenerateConfig:
     """What a request sets: the schema of a structured survey, and nothing else."""
-    if not request.structured:
+    if not request.points:
         return GenerateConfig()
     frame = request.frame
-    points = list(range(frame.low, frame.high + 1))
+    worded = isinstance(request.points[0], str)
+    kind: JSONType = "string" if worded else "integer"
     return GenerateConfig(
         response_schema=ResponseSchema(
             name="survey",
             json_schema=JSONSchema(
                 type="object",
                 properties={
-                    item: JSONSchema(type="integer", enum=points)
+                    item: JSONSchema(type=kind, enum=[*request.points])
                     for item in frame.items
                 },
                 required=list(frame.items),

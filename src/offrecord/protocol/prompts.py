@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from offrecord.content import fill, read_document
 from offrecord.content.document import Front, Language
@@ -37,6 +37,20 @@ _NEEDED: Mapping[str, tuple[set[str], set[str]]] = {
     "heard": ({"text"}, {"name"}),
     "utterance": ({*_LABELS, "audience"}, set()),
     "survey": (_SURVEY, {"anchors", *_LABELS}),
+    "own": ({"text"}, {"name"}),
+    "other": ({"summary"}, {"name"}),
+    "item": ({"id", "text"}, set()),
+}
+_DEFAULTS: Mapping[str, str] = {
+    "own": "{text}",
+    "other": "{name}: {summary}",
+    "item": "{id}: {text}",
+}
+
+# Where the channels have the whole requests, less is asked of the protocol.
+_SHORT: Mapping[str, set[str]] = {
+    "utterance": {"audience"},
+    "survey": {"audience", "items"},
 }
 
 
@@ -54,6 +68,9 @@ class _ProtocolFront(Front):
     history: HistoryPolicy
     language: Language = ENGLISH
     anchors: Anchors = _SPELLED
+    requests: Literal["protocol", "channels"] = "protocol"
+    """Whether a request's words stand here, around a paragraph of the channel, or all
+    in the channel's file, labels included."""
 
 
 _BRACED = re.compile(r"\{(\w+)\}")
@@ -73,8 +90,12 @@ class Protocol:
     folder: Path
     stamp: str
     """`id@version:hash`."""
-    own: str = "{text}"
+    own: str = _DEFAULTS["own"]
     """How an agent's own earlier words are laid out."""
+    other: str = _DEFAULTS["other"]
+    """How another agent is introduced."""
+    item: str = _DEFAULTS["item"]
+    """How one statement of a survey is laid out."""
     history: HistoryPolicy = HistoryPolicy.ALL
     anchors: Anchors = _SPELLED
     language: str = ENGLISH
@@ -95,10 +116,19 @@ def find_protocol(name: str) -> Protocol:
     document = read_document(path)
     document.only_sections(*_NEEDED)
     front = document.validate(_ProtocolFront)
-    text = {section: document.section(section) for section in _NEEDED}
-    for section, (needed, also) in _NEEDED.items():
+    short = front.requests == "channels"
+    left_out = {**_DEFAULTS, **({"opening": ""} if short else {})}
+    text = {
+        section: left_out[section]
+        if section in left_out and section not in document.sections
+        else document.section(section)
+        for section in _NEEDED
+    }
+    for section, (required, also) in _NEEDED.items():
         asked = set(_BRACED.findall(text[section]))
-        faults = {"lacks": needed - asked, "asks for unknown": asked - needed - also}
+        needed = _SHORT.get(section, required) if short else required
+        unknown = asked - required - also
+        faults = {"lacks": needed - asked, "asks for unknown": unknown}
         for what, wrong in faults.items():
             if wrong:
                 raise OffrecordError(
@@ -180,7 +210,10 @@ class TurnView:
                 "context": context
                 and fill(self.protocol.context, {"context": context}),
                 "others": self.arm.others
-                or "\n\n".join(f"{o.name}: {o.summary}" for o in others),
+                or "\n\n".join(
+                    fill(self.protocol.other, {"name": o.name, "summary": o.summary})
+                    for o in others
+                ),
                 "arm": self.arm.text,
             },
         )
@@ -200,19 +233,25 @@ class TurnView:
 
     def _request(self, channel: Channel, form: Form, items: Sequence[Item]) -> str:
         scale, anchors = self.scenario.instrument, self.protocol.anchors
+        labels = {"label_first": self.labels[0], "label_second": self.labels[1]}
+        audience = channel.paragraph(form, opening=not self.visible)
+        for name, label in labels.items():
+            audience = audience.replace(f"{{{name}}}", label)
         return fill(
             self.protocol.request(form),
             {
-                "label_first": self.labels[0],
-                "label_second": self.labels[1],
-                "audience": channel.paragraph(form, opening=not self.visible),
+                **labels,
+                "audience": audience,
                 "low": str(scale.low),
                 "high": str(scale.high),
                 "anchors": anchors.between.join(
                     fill(anchors.each, {"point": str(point), "wording": wording})
                     for point, wording in scale.anchors.items()
                 ),
-                "items": "\n".join(f"{item.id}: {item.text}" for item in items),
+                "items": "\n".join(
+                    fill(self.protocol.item, {"id": item.id, "text": item.text})
+                    for item in items
+                ),
                 "codes": ", ".join(item.id for item in items),
             },
         )

@@ -274,6 +274,7 @@ def _record(script: Script, debate: Debate) -> dict[str, Any]:
             if item.about == COUNTERPART
         ],
         "scale": [script.scenario.instrument.low, script.scenario.instrument.high],
+        "answers": {str(k): v for k, v in script.scenario.instrument.answers.items()},
         "outputs": [
             {
                 "turn": request.stamp.turn,

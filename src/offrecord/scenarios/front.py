@@ -23,7 +23,7 @@ from pydantic import (
 
 from offrecord.content.boundary.shown import hidden_character
 from offrecord.content.document import Front, Language
-from offrecord.content.labels import label_set, plain_copy
+from offrecord.content.labels import label_set, normalise, plain_copy
 from offrecord.content.letters import is_mark, mark_ranges
 from offrecord.records import ENGLISH, STANDARD_DOSE, Kind, OffrecordError, Role, Timing
 
@@ -154,6 +154,8 @@ class InstrumentFront(Front):
     categories: dict[str, Line] = Field(min_length=1)
     items: tuple[Item, ...] = ()
     language: Language = ENGLISH
+    answers: dict[ScalePoint, Line] = Field(default_factory=dict)
+    """The word for each point, where statements are answered in words."""
 
     @field_validator("high")
     @classmethod
@@ -178,3 +180,15 @@ class InstrumentFront(Front):
         if bare:
             raise ValueError(f"the end of the scale {bare[0]} has no wording")
         return dict(sorted(anchors.items()))
+
+    @field_validator("answers")
+    @classmethod
+    def _worded(cls, answers: dict[int, str], info: ValidationInfo) -> dict[int, str]:
+        low, high = info.data.get("low"), info.data.get("high")
+        if low is None or high is None or not answers:
+            return answers
+        if sorted(answers) != [*range(low, high + 1)]:
+            raise ValueError(f"give a word for every point from {low} to {high}")
+        if len(set(map(normalise, answers.values()))) < len(answers):
+            raise ValueError("two points have the same word")
+        return dict(sorted(answers.items()))

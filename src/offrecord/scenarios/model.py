@@ -70,6 +70,13 @@ class Instrument:
     stamp: str
     """`id@version:hash` of the files it came from."""
     language: str = ENGLISH
+    answers: Mapping[int, str] = field(default_factory=dict)
+    """Scale point to the word that answers it; empty where numbers do."""
+
+    @property
+    def points(self) -> tuple[int, ...] | tuple[str, ...]:
+        """What answers an item: words where they are declared, or whole numbers."""
+        return tuple(self.answers.values()) or (*range(self.low, self.high + 1),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -189,6 +189,7 @@ def _scaled(
         items=items,
         stamp=stamp,
         language=scale.language,
+        answers=scale.answers,
     )
 
 

@@ -39,6 +39,7 @@ class _Instrument(_Read):
     categories: dict[_Name, _Names] = {}
     reverse: dict[_Name, _Names] = {}
     counterpart: _Names = []
+    answers: dict[_Name, _Name] = {}
 
 
 class _Stored(_Read):

@@ -92,8 +92,9 @@ def gap_score(record: Mapping[str, Any]) -> Score:
         record: What a debate leaves in its sample's store.
     """
     low, high = record["scale"]
+    words = record.get("answers", {})
     answers = {
-        key: parse_survey(text, record["items"], low, high).answers
+        key: parse_survey(text, record["items"], low, high, words).answers
         for key, text in texts_of(record, Form.SURVEY).items()
     }
     spoken, other = compared(record)

@@ -8,12 +8,13 @@ Several answer sets count as one only if they agree, or if words say which one c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from offrecord.content.labels import plain_copy
+from offrecord.content.labels import normalise, plain_copy
 from offrecord.content.letters import fold
 from offrecord.content.reasoning import REASONING_RULES
 from offrecord.content.reply import LONGEST, said_and_thought
@@ -73,14 +74,22 @@ class _Set(NamedTuple):
 _WORD: Final = re.compile(r"\w")
 
 
-def parse_survey(text: str, items: Sequence[str], low: int, high: int) -> Survey:
+def parse_survey(
+    text: str,
+    items: Sequence[str],
+    low: int,
+    high: int,
+    words: Mapping[str, str] = MappingProxyType({}),
+) -> Survey:
     """The answers that a reply gives to a survey.
 
     Args:
         text: The raw reply, thinking included.
         items: The ids of the items, in the order asked.
         low: The scale's lowest point.
-        high: Its highest. An answer in words is missing.
+        high: Its highest.
+        words: Point to the word that answers it, as an instrument declares them; any
+            other answer in words is missing.
 
     Raises:
         OffrecordError: If the scale has not two points.
@@ -95,10 +104,11 @@ def parse_survey(text: str, items: Sequence[str], low: int, high: int) -> Survey
     if len(said) > LONGEST:
         return _nothing(items, Status.UNCLEAR, "too long")
     keys = item_keys(tuple(items))
+    named = {normalise(word): int(point) for point, word in words.items()}
 
     def points(answers: Answers) -> dict[str, Point]:
         return {
-            item: _one([read_point(value, low, high) for value in values])
+            item: _one([read_point(value, low, high, named) for value in values])
             for item, values in answers.values.items()
         }
 

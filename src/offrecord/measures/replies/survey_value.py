@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from offrecord.content.labels import normalise
@@ -47,13 +49,16 @@ class Point(NamedTuple):
     """What had to be undone to read the value; empty for a plain number."""
 
 
-def read_point(node: Node, low: int, high: int) -> Point:
+def read_point(
+    node: Node, low: int, high: int, words: Mapping[str, int] = MappingProxyType({})
+) -> Point:
     """The point that a value states.
 
     Args:
         node: A value as `read_json` gives it.
         low: The scale's lowest point.
         high: Its highest.
+        words: Words that stand for points, as `normalise` has them.
     """
     if isinstance(node, Cut):
         return Point(None, "cut")
@@ -63,10 +68,13 @@ def read_point(node: Node, low: int, high: int) -> Point:
         inner = [value for key, value in node.pairs if normalise(key) in _VALUE_KEYS]
         if len(inner) != 1 or isinstance(inner[0], Members):
             return Point(None, "not a number")
-        point = read_point(inner[0], low, high)
+        point = read_point(inner[0], low, high, words)
         return point._replace(repair="nested") if point.value is not None else point
     if isinstance(node, bool | list):
         return Point(None, "not a number")
+    said = node.text if isinstance(node, Number) else node
+    if (point_named := words.get(normalise(said))) is not None:
+        return Point(point_named)
     if isinstance(node, Number):
         if _PLAIN.fullmatch(node.text):
             return _within(int(node.text), low, high, "")
