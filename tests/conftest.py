@@ -21,7 +21,7 @@ SLOW: Final = frozenset(
     for name in (
         *("ask", "attacks", "audit", "batches", "blocks", "cache", "card", "cli"),
         *("comparable", "contrasts", "costs", "coverage", "declared", "docs"),
-        *("entailment", "estimating"),
+        *("entailment", "estimating", "generate", "llmagora_content"),
         *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
         *("interruption", "llamacpp", "llmagora", "measuring", "population"),
         *("package", "pilot", "providers_openai", "python", "quirks", "ray"),

@@ -44,6 +44,7 @@ ADAPTERS = {
     "protocol.dataset",
     "protocol.elicitation",
     "protocol.failures",
+    "protocol.generate",
     "protocol.models",
     "protocol.pilot",
     "protocol.shield",

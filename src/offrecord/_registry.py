@@ -6,9 +6,9 @@ from inspect_ai.model import ModelAPI, modelapi
 
 from offrecord.measures.inspect.text_scorers import scorer_of
 from offrecord.measures.registry import our_measures
-from offrecord.task import debate, pilot, study
+from offrecord.task import debate, generate, pilot, study
 
-__all__ = ["debate", "llamacpp", "pilot", "scripted", "simulated", "study"]
+__all__ = ["debate", "generate", "llamacpp", "pilot", "scripted", "simulated", "study"]
 
 for _measure in our_measures().values():
     if any(table.row != "item" and table.estimated for table in _measure.tables):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from pathlib import Path
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.model import GenerateConfig, get_model
@@ -21,6 +22,11 @@ from offrecord.measures.inspect.scorers import (
 from offrecord.measures.inspect.viewer import viewer_config
 from offrecord.protocol.dataset import debate_dataset, part_dataset
 from offrecord.protocol.design import Design, make_design, read_design
+from offrecord.protocol.generate import (
+    brief_dataset,
+    draft_scenarios,
+    read_brief,
+)
 from offrecord.protocol.part import runs_of_model
 from offrecord.protocol.pilot import pilot_dataset, pilot_turns
 from offrecord.protocol.solver import debate_turns, shared_fields
@@ -107,6 +113,26 @@ def pilot(scenario: str = "promotion", stamp: str = "") -> Task:  # noqa: ARG001
     return Task(
         dataset=pilot_dataset(str(scenario)),
         solver=pilot_turns(str(scenario)),
+        config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
+        version=1,
+    )
+
+
+@task
+def generate(brief: str, count: int = 1, stamp: str = "") -> Task:  # noqa: ARG001
+    """Scenarios that a model drafts from a brief.
+
+    Args:
+        brief: The file of the brief.
+        count: How many are wanted.
+        stamp: The hash of the brief, by which Inspect tells one that was changed.
+
+    Raises:
+        OffrecordError: If there is no such brief, or it is too long.
+    """
+    return Task(
+        dataset=brief_dataset(read_brief(Path(brief))),
+        solver=draft_scenarios(count),
         config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
         version=1,
     )

@@ -30,7 +30,7 @@ _VERBS: Final = {
     "report": "Write one page: results, figures and every turn.",
     "audit": "Judge a study by thresholds; the exit code is the verdict.",
     "export": "Write a study as Inspect logs or as tidy tables.",
-    "content": "List, show, copy, create, check and pilot scenarios and so on.",
+    "content": "List, show, copy, create, check, pilot and draft content.",
     "models": "List and fetch embedded models.",
 }
 

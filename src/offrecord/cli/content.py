@@ -1,4 +1,4 @@
-"""`offrecord content`: list, show, copy, create, check and pilot content."""
+"""`offrecord content`: list, show, copy, create, check, pilot and draft content."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from offrecord.cli.generate import generate
 from offrecord.cli.pilot import pilot
 
 KINDS = click.Choice(["scenario", "channel", "protocol", "arm", "instrument"])
@@ -94,6 +95,7 @@ def check(names: tuple[str, ...]) -> None:
 
 
 content.add_command(pilot)
+content.add_command(generate)
 
 
 def _next(place: Path) -> str:
