@@ -195,6 +195,17 @@ def test_what_is_made_passes_check_and_keeps_what_is_known(tmp_path: Path) -> No
     ]
 
 
+def test_without_marks_and_opening_words_there_are_none(tmp_path: Path) -> None:
+    prompts = {**PROMPTS, "base_prompt": "At issue: {question}\n\n{persona}"}
+    del prompts["opening_instruction"]
+    content_of_checkout(write(tmp_path / "c", prompts, HARBOUR), tmp_path / "made")
+    protocol = find_protocol(str(tmp_path / "made" / "protocols" / "llmagora"))
+    public = find_channel("public", protocol.folder)
+    assert (protocol.own, protocol.heard) == ("{text}", "{text}")
+    assert public.opening == public.utterance
+    assert protocol.utterance == "{audience}"
+
+
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
