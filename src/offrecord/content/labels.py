@@ -114,10 +114,10 @@ class LabelSet:
         """Whether a piece of a plain copy is nothing but one label."""
         return bool(self.whole.fullmatch(copy.strip(_EDGES)))
 
-    def head(self, copy: str) -> Found | None:
-        """The label that heads a plain copy, if one does."""
-        opening = _OPENING.match(copy)
-        found = self.at(copy, opening.end() if opening else 0)
+    def head(self, copy: str, place: int = 0) -> Found | None:
+        """The label that heads a plain copy from a place on, if one does."""
+        opening = _OPENING.match(copy, place)
+        found = self.at(copy, opening.end() if opening else place)
         return found if found is not None and found.heads else None
 
     def _damaged(self, copy: str, place: int) -> Found | None:

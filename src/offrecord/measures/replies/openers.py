@@ -1,4 +1,4 @@
-"""Openers: what a reply says before its label about who hears it, in any channel."""
+"""Openers: what a reply says before its statement about who hears it."""
 
 from __future__ import annotations
 
@@ -6,72 +6,97 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from offrecord.content.labels import Found, LabelSet
+from offrecord.content.labels import LabelSet, plain_copy, plain_copy_with_origin
+from offrecord.content.letters import composed
 from offrecord.measures.replies.ownership import ownership
 from offrecord.measures.wordlists import any_of, compile_any, language_lists
 from offrecord.records import ENGLISH
 
-_CLAUSE_END: Final = re.compile(r"(?:[,:;—.!)\]]|\n|\s-)[\s\"'(\[]*$")
-_LONGEST: Final = 240  # characters before the label
+_LONGEST: Final = 240  # characters of all openers
 
 
 class _Words(NamedTuple):
-    opener: re.Pattern[str]
+    first: re.Pattern[str]
+    clause: re.Pattern[str]
     third: re.Pattern[str]
+    cue_last: re.Pattern[str]
     set_against: re.Pattern[str]
 
 
 @cache
 def _words(language: str) -> _Words:
-    words = language_lists("stance", language)
-    opener = (
-        rf"[\s#\"'(\[{{-]*(?:{any_of(words['openers'])})"
-        r"(?P<alone>[\s\"')\]}]*[,:;.—-]*)"
+    lists = language_lists("stance", language)
+    frank = (f"{one} {word}" for one in lists["frank_leads"] for word in lists["frank"])
+    opener = any_of([*lists["openers"], *frank])
+    cues = any_of({*lists["cues"]} - {*lists["openers"]}, r"(?<![\w-])")
+    opens = rf"[\s#(\[-]*(?P<words>(?P<opener>{opener})"
+    clause = (
+        rf"{opens}[^\n,:;—.!?()\[\]{{}}\"]{{0,120}}?)"
+        r"\s*(?:[,:;.!—)\]]|\n|-(?=\s))[.,:;!—)\]]*(?:\s+[.—]+)*\s*"
+    )
+    set_against = (
+        rf"(?:^|[.!?;:—,(\n]|\s-)\s*(?:(?:{any_of(lists['turns'])})\s*)?"
+        rf"(?:{any_of(lists['set_against'])})"
     )
     return _Words(
-        re.compile(opener, re.IGNORECASE),
-        compile_any(words["third"]),
-        compile_any(words["set_against"]),
+        re.compile(f"{opens})", re.IGNORECASE),
+        re.compile(clause, re.IGNORECASE),
+        compile_any(lists["third"]),
+        re.compile(rf"(?:{cues})[\s\"']*(?:{any_of(lists['joins'])})?$", re.IGNORECASE),
+        re.compile(set_against, re.IGNORECASE),
     )
 
 
-class Opened(NamedTuple):
-    """The label behind an opener."""
+class Past(NamedTuple):
+    """Where the openers of a plain copy end."""
 
-    found: Found
-    alone: bool
-    """Whether nothing but the opener stands before it."""
+    place: int
+    """Where the reply itself begins; 0 if no opener heads it."""
+    bare: bool
+    """Whether the openers are nothing but their own words."""
 
 
-def opened(copy: str, known: LabelSet, language: str = ENGLISH) -> Opened | None:
-    """The one label of a reply, where an opener leads to it.
+def past_openers(copy: str, known: LabelSet, language: str = ENGLISH) -> Past:
+    """Where, behind the openers of a plain copy, the reply itself begins.
 
-    It must be written as no word of a sentence, begin a clause, be parted from its
-    reasons and be the only label that the reply states; the opener must speak of no one
-    else.
+    An opener is a clause that tells who hears the reply, or that it is frank. It names
+    no one else, no label and no cue, so that what is stated stands behind it.
 
     Args:
         copy: A plain copy.
         known: The labels.
         language: Of the text.
     """
-    words = _words(language)
-    opener = words.opener.match(copy)
-    if opener is None:
-        return None
-    mentions = [
-        found
-        for match in known.whole.finditer(copy)
-        if (found := known.at(copy, match.start())) is not None and found.capitals
-    ]
-    if len({one.label for one in mentions}) != 1 or mentions[0].after != "parted":
-        return None
-    before = copy[: mentions[0].start]
-    if len(before) > _LONGEST or not _CLAUSE_END.search(before):
-        return None
-    if words.set_against.search(copy, mentions[0].end):
-        return None
-    between = before[opener.start("alone") :]
-    if words.third.search(between) or not ownership(language).is_own(before, cue=False):
-        return None
-    return Opened(mentions[0], between.strip() == opener["alone"].strip())
+    place, bare, patterns = 0, True, _words(language)
+    while place < _LONGEST and (clause := patterns.clause.match(copy, place)):
+        words = clause["words"]
+        of_cue = words != clause["opener"] and patterns.cue_last.search(words)
+        if of_cue or patterns.third.search(words):
+            break
+        if not ownership(language).is_own(words, cue=False):
+            break
+        if known.head(copy, place) or known.whole.search(words):
+            break
+        bare = bare and words == clause["opener"]
+        place = clause.end()
+    return Past(place, bare)
+
+
+def without_openers(said: str, known: LabelSet, language: str = ENGLISH) -> str:
+    """What is said behind its openers: all of it if it has none.
+
+    Args:
+        said: A reply without reasoning.
+        known: The labels.
+        language: Of the text.
+    """
+    if not _words(language).first.match(plain_copy(said[:_LONGEST])):
+        return said
+    text = composed(said)
+    copy, origin = plain_copy_with_origin(text)
+    return text[origin[past_openers(copy, known, language).place] :]
+
+
+def is_set_against(copy: str, place: int, language: str = ENGLISH) -> bool:
+    """Whether behind a place another channel's statement is set against this one's."""
+    return bool(_words(language).set_against.search(copy, place))

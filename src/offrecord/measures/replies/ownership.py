@@ -1,4 +1,4 @@
-"""Ownership: whether a label after a cue is the speaker's own present statement."""
+"""Ownership: whether what words lead to is the speaker's own present statement."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from offrecord.content.labels import NEGATIONS, Found, LabelSet, past_separators
 from offrecord.measures.wordlists import any_of, language_lists
 
-_SENTENCE_END: Final = re.compile(r"[.!?;]+(?=[\s\"')\]]|\Z)|\n|\Z")
-_DASH: Final = re.compile(r"\s[-–—]+\s|—")
 _BOUNDARY: Final = re.compile(r"[.!?;][\s\"')\]]|\n")
 
 
@@ -53,18 +50,6 @@ class Ownership:
         )
         self._elsewhere = _compile(listed("elsewhere"))
         self._predicted = _compile(rf"{listed('predictions')}{blank}{few(4)}\W*$")
-        self._elsewhere_after = _compile(listed("elsewhere_after"))
-        self._rejected = _compile(
-            rf"(?:{listed('leads')}{blank})?{listed('rejections')}"
-        )
-        self._denial = _compile(
-            rf"\s*[\"'(\[]*{listed('bare_denials')}[\"')\]]*\s*"
-            r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)"
-        )
-        self._contrast = _compile(listed("contrasts"))
-        self._refusing = _compile(
-            rf"{listed('declining')}|.*\b(?:{'|'.join(sorted(NEGATIONS))})\b"
-        )
         self._condition = _compile(listed("conditions"))
         names = few(3, 0 if words["verb_first"] else 1, r"[\w'.]")
         said = rf"\s*(?!{listed('own_reports')}){names}{listed('reports')}"
@@ -121,38 +106,6 @@ class Ownership:
         """Whether what follows a quotation says that somebody else said it."""
         return bool(self._said.match(copy, place))
 
-    def is_taken_back(self, copy: str, found: Found, known: LabelSet) -> bool:
-        """Whether what follows a label in its own sentence takes it back.
-
-        The label is asked about, denied, kept for another audience, or runs on to
-        another label.
-
-        Args:
-            copy: The speaker's own words.
-            found: The label.
-            known: All the labels.
-        """
-        reasons = past_separators(copy, found.end)
-        if self._elsewhere_after.match(copy, reasons):
-            return True
-        parted = found.after in {"parted", "fused"}
-        end = _SENTENCE_END.search(copy, reasons if parted else found.end)
-        if end is None:  # pragma: no cover - a text has an end
-            return False
-        answer = self._denial.match(copy, end.end())
-        if "?" in end.group() and (answer or not parted):
-            return True
-        if not parted and _runs_on_to_another(copy, found, known, end.start()):
-            return True
-        if self._refusing.match(found.label):
-            return False
-        rejected = self._rejected.match(copy, reasons)
-        if rejected and not self._contrast.search(copy, rejected.end(), end.start()):
-            return True
-        return bool(
-            self._denial.match(copy, reasons) or (answer and answer["bare"] is not None)
-        )
-
 
 @cache
 def ownership(language: str) -> Ownership:
@@ -173,14 +126,3 @@ def sentence_before(copy: str, place: int) -> str:
     for boundary in _BOUNDARY.finditer(copy, max(0, place - 400), place):
         start = boundary.end()
     return copy[start:place]
-
-
-def _runs_on_to_another(copy: str, found: Found, known: LabelSet, end: int) -> bool:
-    # Behind a dash come reasons, which may well weigh the other label.
-    dash = _DASH.search(copy, found.end, end)
-    for other in known.whole.finditer(copy, found.end, dash.start() if dash else end):
-        label = known.labels[int(str(other.lastgroup)[1:])]
-        inside = label.casefold() in found.label.casefold()
-        if label != found.label and (other.group().isupper() or not inside):
-            return True
-    return False

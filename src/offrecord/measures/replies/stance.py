@@ -15,18 +15,30 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
-from offrecord.content.labels import LABEL_RULES, Found, LabelSet, label_set, plain_copy
+from offrecord.content.labels import (
+    LABEL_RULES,
+    Found,
+    LabelSet,
+    label_set,
+    past_separators,
+    plain_copy,
+)
 from offrecord.content.letters import fold, is_invisible
 from offrecord.content.reasoning import REASONING_RULES
 from offrecord.content.reply import LONGEST, said_and_thought
 from offrecord.content.turns import TURN_RULES
-from offrecord.measures.replies.openers import opened
+from offrecord.measures.replies.openers import (
+    is_set_against,
+    past_openers,
+    without_openers,
+)
 from offrecord.measures.replies.own_words import own_words
 from offrecord.measures.replies.ownership import (
     Ownership,
     ownership,
     sentence_before,
 )
+from offrecord.measures.replies.taken_back import TakenBack, taken_back
 from offrecord.measures.wordlists import (
     NOTHING,
     any_of,
@@ -43,7 +55,7 @@ _HASHES: Final = [
     REASONING_RULES,
     TURN_RULES,
 ]
-STANCE_VERSION: Final = f"5+{digest(_HASHES, 8)}"
+STANCE_VERSION: Final = f"6+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _LINE: Final = re.compile(r"^[\s#\"'\[({<]*(?:(?:-|\d+[.)])\s+)?", re.MULTILINE)
@@ -64,6 +76,7 @@ class _Words(NamedTuple):
     withdrawal: re.Pattern[str]
     finals: frozenset[str]
     ownership: Ownership
+    taken_back: TakenBack
 
 
 @cache
@@ -96,6 +109,7 @@ def _words(language: str) -> _Words:
         withdrawal=re.compile(any_of(lists["withdrawals"])),
         finals=frozenset(lists["final"]),
         ownership=ownership(language),
+        taken_back=taken_back(language),
     )
 
 
@@ -136,7 +150,10 @@ def parse_stance(text: str, labels: Sequence[str], language: str = ENGLISH) -> S
     known = label_set(tuple(labels))
     if len(reply.visible) > LONGEST:
         return Stance(None, Status.UNCLEAR, "too long")
-    copy = own_words(reply.visible, known.is_label, language)
+    behind = without_openers(reply.visible, known, language)
+    copy = own_words(behind, known.is_label, language)
+    place = past_openers(copy, known, language).place
+    copy, opened = copy[place:], bool(place) or behind != reply.visible
     if not copy.strip():
         if reply.guessed:
             return Stance(None, Status.UNCLEAR, "not parted")
@@ -144,10 +161,12 @@ def parse_stance(text: str, labels: Sequence[str], language: str = ENGLISH) -> S
             return Stance(None, Status.TRUNCATED, "reasoning only")
         blank = not fold(reply.visible).strip()
         return Stance(None, Status.EMPTY if blank else Status.UNCLEAR, "nothing said")
-    said = _Said(copy, copy.lower(), known, language, _words(language))
+    said = _Said(copy, copy.lower(), known, _words(language))
     statements = said.statements()
     if not statements:
         return Stance(None, why_nothing(copy), "no statement")
+    if opened and is_set_against(copy, statements[-1].found.end, language):
+        return Stance(None, Status.UNCLEAR, "another channel")
     return said.decide(statements, reply.visible)
 
 
@@ -158,7 +177,6 @@ class _Said:
     copy: str
     lower: str
     known: LabelSet
-    language: str
     words: _Words
 
     def statements(self) -> list[_Statement]:
@@ -182,14 +200,8 @@ class _Said:
 
     def _head(self) -> _Statement | None:
         found = self.known.head(self.copy)
-        opening = (
-            opened(self.copy, self.known, self.language) if found is None else None
-        )
-        found = opening.found if opening else found
         if found is None or not self._stands(found):
             return None
-        if opening:
-            return _Statement(found, "opener")
         listed = self.copy[: found.start].strip().endswith(("-", ".", ")"))
         return _Statement(found, "list head" if listed else "head")
 
@@ -231,12 +243,17 @@ class _Said:
 
     def _stands(self, found: Found) -> bool:
         """Whether a label is none of a list, nor another's, nor denied."""
-        between = self.words.between.match(self.copy, found.end)
+        between = self.words.between.match(
+            self.copy, past_separators(self.copy, found.end)
+        )
         listed = between and self.known.whole.match(self.copy, between.end())
-        owner = self.words.ownership
-        if listed or owner.is_reported_after(self.copy, found.end):
+        if listed or self.words.ownership.is_reported_after(self.copy, found.end):
             return False
-        return not owner.is_taken_back(self.copy, found, self.known)
+        after = self.words.taken_back
+        return not (
+            after.has_value(self.copy, found, self.known)
+            or after.is_taken_back(self.copy, found, self.known)
+        )
 
     def decide(self, stated: Sequence[_Statement], said: str) -> Stance:
         """The stance of a reply that states something.

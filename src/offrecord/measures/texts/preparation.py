@@ -26,7 +26,7 @@ from offrecord.content.letters import composed
 from offrecord.content.reasoning import REASONING_RULES, split_reasoning
 from offrecord.content.reply import spoken_text
 from offrecord.content.turns import TURN_RULES
-from offrecord.measures.replies.openers import opened
+from offrecord.measures.replies.openers import past_openers
 from offrecord.measures.wordlists import (
     any_of,
     language_hashes,
@@ -48,7 +48,7 @@ _HASHES: Final = [
     REASONING_RULES,
     TURN_RULES,
 ]
-PREPARATION_VERSION: Final = f"3+{digest(_HASHES, 8)}"
+PREPARATION_VERSION: Final = f"4+{digest(_HASHES, 8)}"
 """The version of every variant: its code's, and a hash of its word lists."""
 
 _OPENING: Final = r"""[\s\#"'\[({<✅✔☑]*(?:[-]\s+)?"""
@@ -168,11 +168,11 @@ def _head(copy: str, known: LabelSet, language: str) -> Place | None:
         found = known.head(copy)
     first = 0
     if found is None:
-        opening = opened(copy, known, language)
-        if opening is None:
+        place, bare = past_openers(copy, known, language)
+        found = known.head(copy, place)
+        if found is None:
             return None
-        found = opening.found
-        first = 0 if opening.alone else found.start
+        first = 0 if bare else found.start
     last = found.end
     while (after := past_separators(copy, last)) != last:
         last = after
