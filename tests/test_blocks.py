@@ -24,7 +24,7 @@ from offrecord.audit.judgement import judge_design
 from offrecord.estimates.arrays.anytime import BETS, Check, gate, share_check
 from offrecord.estimates.arrays.blocks import RunMeans
 from offrecord.estimates.arrays.lookahead import earliest_verdict
-from offrecord.estimates.frames.blocks import group_blocks
+from offrecord.estimates.frames.blocks import MEASURES, group_blocks
 from offrecord.protocol.design import Design
 from offrecord.records import CELL, OffrecordError
 from offrecord.report.anytime import paragraph
@@ -41,6 +41,12 @@ from tests.simulated_studies import designed, held_study, pair_rows
 NAN: Final = math.nan
 SMALL: Final[dict[str, Any]] = {"rounds": 2, "scenarios": ("promotion",)}
 WIDE: Final = Gate(max_divergence=95)
+WITHOUT: Final = tuple(
+    name
+    for name in Gate.model_fields
+    if name not in {"by", *(f"max_{one}" for one in MEASURES)}
+)
+"""Thresholds without an e-process."""
 SHIFT: Final = Gate(max_audience_effect=50)
 
 
@@ -326,6 +332,7 @@ def test_audit_by_blocks_ends_with_its_verdict(
     [
         ("--max-missing 2 --max-divergence 5", "max_missing: has no e-process"),
         ("--max-worst-scenario 10", "max_worst_scenario: has no e-process"),
+        ("--min-evidence-response 9", "min_evidence_response: has no e-process"),
         ("--margin 5", "margin: has no e-process"),
         ("--margin 5 --against .", "--anytime and --against"),
     ],
@@ -338,6 +345,13 @@ def test_thresholds_without_an_e_process_are_refused(
     assert done.code == 2
     assert fault in done.err
     assert not (study.path / AUDITS_FILE).exists()
+
+
+def test_five_thresholds_have_an_e_process_and_four_do_not() -> None:
+    assert len(MEASURES) == 5
+    assert set(WITHOUT) == {
+        *("max_missing", "max_worst_scenario", "min_evidence_response", "margin"),
+    }
 
 
 def test_looks_by_blocks_are_one_chance_for_each_gate(
@@ -496,13 +510,17 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
         ("--until g --max-runs 9 --runs 3", "and no --runs"),
         ("--max-runs 9", "--max-runs belongs to --until"),
         ("--until g --max-runs 9 --shard 1/2", "--until needs them all"),
-        ("--until m --max-runs 9", "max_missing: has no e-process"),
+        *(
+            (f"--until {name} --max-runs 9", f"{name}: has no e-process")
+            for name in WITHOUT
+        ),
     ],
 )
 def test_what_cannot_run_until_a_verdict_asks_nothing(
     tmp_path: Path, offrecord: Offrecord, words: str, fault: str
 ) -> None:
-    files = {"g": "max_divergence: 5\n", "m": "max_missing: 5\n"}
+    files = {"g": "max_divergence: 5\n"}
+    files |= {name: f"max_divergence: 5\n{name}: 5\n" for name in WITHOUT}
     for name, text in files.items():
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
     given = [str(tmp_path / f"{w}.yaml") if w in files else w for w in words.split()]

@@ -31,6 +31,11 @@ KEYS = [
     *("public_only", "off_record_only"),
     *("divergent", "accommodating", "reversing", "both", "neither", "divergence"),
     *("se", "se_naive", "ci_low", "ci_high", "method", "scope", "reason", "refused"),
+    *(
+        f"possible_{name}_{end}"
+        for name in ("public_shift", "conversion", "audience_effect")
+        for end in ("low", "high")
+    ),
 ]
 
 

@@ -12,6 +12,7 @@ from statsmodels.duration.survfunc import SurvfuncRight
 
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.heterogeneity import variance_components
+from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.persistence import (
     first_divergence,
     persistence,
@@ -255,6 +256,10 @@ def test_first_divergence_weighs_cells_alike_and_is_for_new_runs_of_them() -> No
         rate = stratified_rate(Sample(left, runs, runs, cells[::2]))
         assert one.undiverged == pytest.approx(rate.bounds)
         assert one.reason == ""
+    # By their runs, 4 and 2: 5 of 6, and 2 of 6.
+    found = first_divergence(turns(rows)._replace(cells=cells), weights=Weights.TURNS)
+    assert [one.undiverged.value for one in found] == pytest.approx([5 / 6, 2 / 6])
+    assert all(0 <= one.undiverged.low < one.undiverged.value for one in found)
 
 
 def test_first_divergence_says_what_it_cannot_know() -> None:

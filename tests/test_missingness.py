@@ -1,5 +1,6 @@
 """What missing turns could change, and when it is said."""
 
+import json
 import math
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.arrays.missingness import missingness, rate_ranges
 from offrecord.estimates.arrays.rates import Values
+from offrecord.estimates.frames.table import as_json, estimate_table
+from tests.simulated_studies import pair_rows
 
 NAN = math.nan
 
@@ -99,3 +102,22 @@ def test_stances_that_one_channel_loses_are_flagged() -> None:
 
 def test_range_of_a_difference() -> None:
     assert Range(0.2, 0.5).minus(Range(0.1, 0.4)) == pytest.approx((-0.2, 0.4))
+
+
+def test_the_rates_of_a_group_say_what_missing_turns_could_make_of_the_split() -> None:
+    # In public 1, ? and 0, 0 off the record; baseline 0 in both: X and Z are 1/2 or 1.
+    held = pair_rows(
+        ({}, "a", [1, None], [0, 0]), ({"kind": "baseline"}, "b", [0, 0], [0, 0])
+    )
+    rows = json.loads(as_json(estimate_table(held, ["kind"])))
+    base, moved = sorted(rows, key=lambda row: str(row["kind"]), reverse=True)
+    found = {
+        name: (moved[f"possible_{name}_low"], moved[f"possible_{name}_high"])
+        for name in ("public_shift", "conversion", "audience_effect")
+    }
+    assert found == {
+        "public_shift": (0.5, 1),
+        "conversion": (0, 0),
+        "audience_effect": (0.5, 1),
+    }
+    assert base["possible_public_shift_low"] is None

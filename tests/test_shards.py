@@ -37,6 +37,7 @@ from offrecord.runner.shards.run import (
 )
 from offrecord.transcript.folder import locked
 from offrecord.transcript.record import Record
+from tests.conftest import Offrecord
 
 QUIET: Final = ("--display", "none")
 ASKED: Final[dict[str, Any]] = {
@@ -136,6 +137,28 @@ def test_four_shards_import_as_the_study_that_one_machine_makes(
     assert study.facts["attempts"] == whole.facts["attempts"]
     assert study.facts["content"] == whole.facts["content"]
     assert everything(import_logs(str(out / "logs"), out)) == everything(whole)
+
+
+def test_shards_give_the_verdict_and_the_path_of_a_serial_run(
+    four: Path, whole: Record, tmp_path: Path, offrecord: Offrecord
+) -> None:
+    sharded, serial = copied(four, tmp_path / "sharded"), tmp_path / "serial"
+    import_logs(str(sharded / "logs"), sharded)
+    shutil.copytree(whole.path, serial)
+    seen = []
+    for most in ("95", "99.9", "0.1"):
+        judged = []
+        for study in (sharded, serial):
+            words = ("audit", str(study), "--anytime", "--max-divergence", most)
+            done = offrecord(*words, "--json", str(tmp_path / "a.json"))
+            found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+            judged.append((done.code, found["checks"]))
+        assert judged[0] == judged[1]
+        checks = judged[0][1]
+        assert [len(check["e_below"]) for check in checks] == [2, 2]
+        assert len({tuple(check["e_below"]) for check in checks}) == 2
+        seen.append(judged[0][0])
+    assert seen == [3, 0, 1]
 
 
 def test_a_run_without_shard_adds_what_shards_left(

@@ -66,11 +66,8 @@ class Gate(BaseModel):
     @property
     def thresholds(self) -> dict[str, float]:
         """Measure to threshold, as fractions of 1, in the order of the fields."""
-        return {
-            name.removeprefix(PREFIX).removeprefix(LEAST): getattr(self, name) / 100
-            for name in type(self).model_fields
-            if name.startswith((PREFIX, LEAST)) and getattr(self, name) is not None
-        }
+        given = ((m, getattr(self, name)) for m, name in FIELDS.items())
+        return {measure: limit / 100 for measure, limit in given if limit is not None}
 
     @property
     def digest(self) -> str:
@@ -92,6 +89,13 @@ class Gate(BaseModel):
     def _judged(self) -> dict[str, Any]:
         return {**self.model_dump(mode="json"), "by": sorted(self.by)}
 
+
+FIELDS: Final = {
+    name.removeprefix(PREFIX).removeprefix(LEAST): name
+    for name in Gate.model_fields
+    if name.startswith((PREFIX, LEAST))
+}
+"""Measure to the field of its threshold."""
 
 _LIMITS: Final = tuple(name for name in Gate.model_fields if name != "by")
 
@@ -120,8 +124,7 @@ def read_gate(path: Path | None, flags: Mapping[str, Any]) -> Gate:
     except ValidationError as error:
         raise OffrecordError(f"options of the gate: {first_fault(error)}") from None
     if not gate.thresholds and gate.margin is None:
-        limits = (name for name in _LIMITS if name.startswith((PREFIX, LEAST)))
-        known = ", ".join(f"--{name.replace('_', '-')}" for name in limits)
+        known = ", ".join(f"--{name.replace('_', '-')}" for name in FIELDS.values())
         raise OffrecordError(
             f"nothing to judge: give --gate gate.yaml or any of {known}"
         )

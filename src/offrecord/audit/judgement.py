@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from offrecord.audit.closed import ClosedRun, turn_rows
-from offrecord.audit.gate import PREFIX, Gate
+from offrecord.audit.gate import FIELDS, Gate
 from offrecord.estimates.arrays import anytime
 from offrecord.estimates.arrays.lookahead import earliest_verdict
 from offrecord.estimates.arrays.verdict import Verdict
@@ -114,10 +114,10 @@ def judge_runs(
         OffrecordError: If a threshold has no e-process, or a key is unknown.
     """
     thresholds = gate.thresholds
-    without = [PREFIX + name for name in thresholds if name not in MEASURES]
+    without = [FIELDS[name] for name in thresholds if name not in MEASURES]
     without += [] if gate.margin is None else ["margin"]
     if without:
-        known = ", ".join(PREFIX + name for name in MEASURES)
+        known = ", ".join(FIELDS[name] for name in MEASURES)
         raise OffrecordError(
             f"{', '.join(without)}: has no e-process and cannot be judged by blocks: "
             f"leave it to an audit without --anytime (these have one: {known})"

@@ -125,7 +125,9 @@ def _against(source: Source, by: list[str]) -> _Rows[AgainstFigures]:
 RATES: Final = Estimator(
     "rates",
     (RateFigures,),
-    lambda source, by: rate_rows(source.split((*by,), source.wanted.scope)),
+    lambda source, by: rate_rows(
+        source.split((*by,), source.wanted.scope), source.wanted.weights
+    ),
     by_round=True,
 )
 SPLIT: Final = Estimator(
@@ -182,7 +184,7 @@ PERSISTENCE: Final = Estimator(
 FIRST_DIVERGENCE: Final = Estimator(
     "first_divergence",
     (SurvivalFigures,),
-    lambda source, by: survival_rows(source.pairs, by, source.wanted.scope),
+    lambda source, by: survival_rows(source.pairs, by, source.how),
 )
 HETEROGENEITY: Final = Estimator(
     "heterogeneity",

@@ -126,7 +126,9 @@ def run_correlation(values: Values, runs: Ids, cells: Ids) -> Correlation:
     )
 
 
-def first_divergence(turns: Turns, level: float = 0.95) -> list[Survival]:
+def first_divergence(
+    turns: Turns, level: float = 0.95, weights: Weights = Weights.CELLS
+) -> list[Survival]:
     """The share of runs that have not diverged yet, round by round (product limit).
 
     A run is followed until its first divergent turn, its first missing turn, behind
@@ -140,6 +142,8 @@ def first_divergence(turns: Turns, level: float = 0.95) -> list[Survival]:
     Args:
         turns: One agent's turns in one pair of channels.
         level: Of the intervals, for new runs of the same cells.
+        weights: Whether cells weigh alike or, in place of their turns, as their runs:
+            of each run only the turns up to its first divergent one are followed.
 
     Returns:
         One entry per round with runs at risk.
@@ -147,7 +151,8 @@ def first_divergence(turns: Turns, level: float = 0.95) -> list[Survival]:
     last, diverged, cells = _followed(turns)
     if not last.any():
         return []
-    layout = Layout(np.ones(last.size), cells, np.ones(int(cells.max()) + 1))
+    given = weights.of(np.bincount(cells).astype(np.float64))
+    layout = Layout(np.ones(last.size), cells, given)
     stratum = layout.strata[cells]
     curves = _Curves(layout.per_stratum(layout.weights), np.bincount(stratum))
     found = []

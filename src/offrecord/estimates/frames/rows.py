@@ -141,12 +141,13 @@ class SurvivalFigures:
 
 
 def survival_rows(
-    pairs: pl.DataFrame, by: Sequence[str], scope: Scope = Scope.RUNS
+    pairs: pl.DataFrame, by: Sequence[str], how: How = _DEFAULT
 ) -> list[Row[SurvivalFigures]]:
     """The rows of `first_divergence`, a row per round, of each group."""
+    scope = how.scope
 
     def figures(group: pl.DataFrame) -> Iterator[SurvivalFigures]:
-        for one in first_divergence(turns_of(group), LEVEL):
+        for one in first_divergence(turns_of(group), LEVEL, how.weights):
             named = one._asdict()
             bounds = named.pop("undiverged")
             if scope is not Scope.RUNS:

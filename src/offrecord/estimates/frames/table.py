@@ -6,13 +6,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from offrecord.estimates.arrays.bounds import Bounds
+from offrecord.estimates.arrays.bounds import PREFIXED, Bounds
+from offrecord.estimates.arrays.missingness import SplitRanges
 from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.rates import Quadrants, naive_error, quadrants
@@ -26,7 +27,7 @@ from offrecord.estimates.frames.splits import (
     estimate_rows,
     split_rows,
 )
-from offrecord.estimates.frames.weighing import How
+from offrecord.estimates.frames.weighing import How, split_ranges_of
 from offrecord.records import OffrecordError
 
 
@@ -67,6 +68,8 @@ class RateFigures:
     """Why the interval is NaN, refused or rests on less; None where nothing is."""
     refused: bool
     """Whether too little is known to show the interval."""
+    possible: Annotated[SplitRanges, PREFIXED]
+    """X, Y and Z over all planned turns, with missing stances at worst and at best."""
 
     @property
     def bounds(self) -> Bounds:
@@ -74,9 +77,11 @@ class RateFigures:
         return Bounds(self.divergence, self.ci_low, self.ci_high)
 
 
-def rate_rows(rows: Sequence[SplitRow]) -> list[Row[RateFigures]]:
-    """The counts and rates of every group, from its split."""
-    return [Row(row.keys, _rates(row)) for row in rows]
+def rate_rows(
+    rows: Sequence[SplitRow], weights: Weights = Weights.CELLS
+) -> list[Row[RateFigures]]:
+    """The counts and rates of every group, from its split of the same weights."""
+    return [Row(row.keys, _rates(row, weights)) for row in rows]
 
 
 def estimate_table(
@@ -148,7 +153,7 @@ _LONG: Final = {
 }
 
 
-def _rates(row: SplitRow) -> RateFigures:
+def _rates(row: SplitRow, weights: Weights) -> RateFigures:
     public, other = row.turns["left"].to_numpy(), row.turns["right"].to_numpy()
     counts, found = quadrants(public, other), row.estimates
     rate, spoken, kept = (found[n] for n in ("divergence", "public", "off_record"))
@@ -178,6 +183,7 @@ def _rates(row: SplitRow) -> RateFigures:
         scope=rate.scope,
         reason=rate.reason,
         refused=rate.refused,
+        possible=split_ranges_of(row.turns, row.baseline, weights),
     )
 
 
