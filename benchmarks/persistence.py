@@ -52,7 +52,7 @@ def lasting(
     cell = np.repeat(np.arange(rates.size), cells.runs)
     seen = rates * cells.runs
     truth = float(seen @ (kept + (1 - kept) * rates) / seen.sum())
-    bounds = []
+    bounds = list[tuple[float, float]]()
     while len(bounds) < draws:
         state = chains(rates[cell], cell.shape, ROUNDS, kept, rng)
         runs, places = np.nonzero(state[:, :-1])

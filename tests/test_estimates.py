@@ -335,6 +335,11 @@ def test_json_has_null_for_what_is_undefined() -> None:
         *("public_shift", "conversion", "audience_effect"),
         *("public_only", "off_record_only"),
         *("divergence", "se", "se_naive", "ci_low", "ci_high"),
+        *(
+            f"possible_{name}_{end}"
+            for name in ("public_shift", "conversion", "audience_effect")
+            for end in ("low", "high")
+        ),
     ]
     assert (read["turns"], read["missing"], read["divergent"]) == (0, 1, 0)
 
