@@ -13,7 +13,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet torch==2.13.0 # first: an open range can fetch gigabytes
-	$(BIN)/pip install --quiet --editable '.[local,openai,pandas,ray,semantic,dev]'
+	$(BIN)/pip install --quiet --editable '.[local,openai,pandas,personal,ray,semantic,dev]'
 	touch $@
 
 weights: $(READY) ## the models of the demo and the tests, once, checked by SHA-256

@@ -47,8 +47,13 @@ def show_summary(study: Record) -> None:
         click.echo(f"offrecord: warning: {doubt}", err=True)
     for model, used in study.usage.items():
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
-    if study.ended_runs:
+    if study.ended_runs and not _spoken_alone(study):
         print_summary(estimate_table(pairs_of(study)))
+
+
+def _spoken_alone(study: Record) -> bool:
+    """Whether it was recorded elsewhere, where no one was asked off the record."""
+    return bool(study.facts.get("recorded")) and len(study.facts["channels"]) < 2
 
 
 def show_partial(study: Record) -> None:

@@ -42,6 +42,7 @@ from offrecord.estimates.frames.floors import FloorFigures, floor_rows
 from offrecord.estimates.frames.groups import CONTEXT
 from offrecord.estimates.frames.ladder import LadderFigures, ladder_rows
 from offrecord.estimates.frames.noninferiority import AgainstFigures
+from offrecord.estimates.frames.observed import ObservedFigures, observed_rows
 from offrecord.estimates.frames.replayed import (
     HISTORY,
     PairedFigures,
@@ -72,7 +73,7 @@ from offrecord.estimates.measured import (
     attribution_estimates,
     measured_rows,
 )
-from offrecord.measures.parsed import pairs_of
+from offrecord.measures.parsed import pairs_of, spoken_of
 from offrecord.protocol.channel import rungs
 from offrecord.records import OffrecordError, factor_names
 from offrecord.transcript.record import open_record
@@ -261,6 +262,16 @@ COSINE: Final = Estimator(
     (SpreadFigures,),
     lambda source, _: _flat(SpreadFigures, cosine_spread(source.study)),
 )
+OBSERVED: Final = Estimator(
+    "observed",
+    (ObservedFigures,),
+    lambda source, by: (
+        observed_rows(spoken_of(source.study), by, source.how)
+        if source.study.facts.get("recorded")
+        else []
+    ),
+    by_round=True,
+)
 STATUSES: Final = Estimator(
     "statuses",
     (StatusFigures,),
@@ -271,6 +282,6 @@ ESTIMATORS: Final[tuple[Estimator[Any], ...]] = (
     *(RATES, SPLIT, EVIDENCE, LADDER, GAP, FLOOR, MISSING, PERSISTENCE),
     *(FIRST_DIVERGENCE, HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS),
     *(AGAINST, DOSES, MEASURES, ATTRIBUTION, AGREEMENT, EFFECT_TEST),
-    *(ARMS, ARM_VERDICTS),
+    *(ARMS, ARM_VERDICTS, OBSERVED),
 )
 """What is estimated by the keys asked for, in the order in which it draws."""

@@ -19,6 +19,9 @@ from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 CHANNELS: Final = "channels"
 """The pairing of the spoken channel with each other one."""
 
+SPOKEN: Final = "spoken"
+"""No pairing: the spoken channel alone."""
+
 TURN: Final = "turn"
 """The unit of pairs that are compared turn by turn."""
 
@@ -91,6 +94,42 @@ def stance_pairs(
         .select(*PAIRS_SCHEMA)
     )
     return with_factors(pairs)
+
+
+def spoken_stances(
+    transcript: pl.DataFrame, stances: pl.DataFrame, facts: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The stances of the spoken channel alone, whether or not others were asked.
+
+    Args:
+        transcript: Rows in `TRANSCRIPT_SCHEMA`.
+        stances: Their stances, as `stance_table` gives them.
+        facts: The content of study.json.
+
+    Returns:
+        One row per planned utterance in a decision with a pressed side, with the
+        columns of `stance_pairs` and nothing on the right.
+    """
+    _, channels = plan_of(facts)
+    spoken = pl.col("channel") == channels[0]
+    rows = (
+        _sides(transcript, stances, facts)
+        .filter(spoken, pl.col("pressed_side").is_not_null())
+        .join(clusters(transcript), on="run", how="left", maintain_order="left")
+        .with_columns(
+            pairing=pl.lit(SPOKEN),
+            unit=pl.lit(TURN),
+            attempts=pl.lit(1, pl.Int64),
+            left="on_side",
+            left_status="status",
+            left_channel="channel",
+            right_channel="channel",
+            right=pl.lit(None, pl.Boolean),
+            right_status=pl.lit(None, pl.String),
+        )
+        .select(*PAIRS_SCHEMA)
+    )
+    return with_factors(rows)
 
 
 _VIEW: Final = {

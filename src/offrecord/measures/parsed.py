@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from offrecord.measures.pairs import stance_pairs
+from offrecord.measures.pairs import spoken_stances, stance_pairs
 from offrecord.measures.tables import measure_stances, measure_surveys
 from offrecord.transcript.record import Record, write_import
 from offrecord.transcript.store import Imported
@@ -42,6 +42,14 @@ def holdout_pairs_of(record: Record) -> pl.DataFrame:
         lambda: stance_pairs(
             record.transcript, stances_of(record), record.facts, holdout=True
         ),
+    )
+
+
+def spoken_of(record: Record) -> pl.DataFrame:
+    """One row per planned utterance of the spoken channel (see `spoken_stances`)."""
+    return record.derived(
+        "spoken",
+        lambda: spoken_stances(record.transcript, stances_of(record), record.facts),
     )
 
 

@@ -90,6 +90,8 @@ class Kind(StrEnum):
     ALIGNMENT = "alignment"
     PERSONA = "persona"
     EVIDENCE = "evidence"
+    OBSERVED = "observed"
+    """As it was recorded elsewhere, where no condition was set."""
 
 
 STANDARD_DOSE: Final = 2

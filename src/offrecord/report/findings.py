@@ -25,6 +25,7 @@ from offrecord.estimates.estimators import (
     HIERARCHICAL,
     LADDER,
     MISSING,
+    OBSERVED,
     RATES,
     SPLIT,
 )
@@ -53,7 +54,8 @@ def print_estimates(estimates: Estimates) -> None:
     """
     console, estimates = Console(), estimates.shown
     rates = estimates.of(RATES)
-    print_summary(rates, console)
+    if rates or not estimates.of(OBSERVED):
+        print_summary(rates, console)
     keys = list(rates[0].group if rates else estimates.head.by)
     _print(
         console,
@@ -81,6 +83,19 @@ def print_estimates(estimates: Estimates) -> None:
         _FLOOR,
     )
     _print_asked(console, estimates, keys)
+    observed = estimates.of(OBSERVED)
+    _print(
+        console,
+        "Observed aloud, where nobody was asked off the record: no audience effect",
+        observed,
+        ["quantity", *(observed[0].group if observed else ())],
+        {
+            "points": lambda of: _bounded(of.bounds),
+            "runs": lambda of: str(of.runs),
+            "turns": lambda of: str(of.turns),
+            "missing": lambda of: str(of.missing),
+        },
+    )
     contrasts = estimates.of(CONTRASTS)
     told = [key for key in keys if contrasts and key in contrasts[0]]
     _print(

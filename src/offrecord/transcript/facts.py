@@ -73,6 +73,7 @@ class _Facts(_Read):
     ask: Asked = Asked()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     structured: bool = False
+    recorded: bool = False
     logs: _Count = 0
     channels: Annotated[_Names, Field(min_length=1, max_length=100)] = ["public"]
     spoken: Annotated[_Names, Field(max_length=100)] = []

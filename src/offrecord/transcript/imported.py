@@ -24,5 +24,7 @@ class Imported:
     the items that count against it)."""
     left_out: tuple[str, ...]
     """One line for each thing that could not be read: where, and why."""
+    given: pl.DataFrame | None = None
+    """What agents were given beside each other's words, in `GIVEN_SCHEMA`."""
     prompts: Mapping[str, Any] | None = None
     """What a replay needs where the prompts are not our own content."""

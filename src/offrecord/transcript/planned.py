@@ -55,7 +55,8 @@ def planned(
         transcript: Rows in `TRANSCRIPT_SCHEMA`: which runs there are.
         facts: The content of study.json: `rounds`, `channels` (the spoken one first),
             `seats`, `shadows` where there are any, and `ask` where the design says who
-            is asked what.
+            is asked what. Of a study that was `recorded` elsewhere what is there was
+            due.
         form: Utterances or surveys; a form of which there is no row was not planned.
         holdout: Whether with those of the hold-out, where it was asked.
 
@@ -67,6 +68,8 @@ def planned(
     """
     rounds, channels = plan_of(facts)
     said = transcript.filter(pl.col("form") == form)
+    if facts.get("recorded"):
+        return said.select(*PLANNED_KEY, "draw")
     largest = said.select(pl.col("draw").max().fill_null(0)).item()
     shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
     runs = transcript.select("run", "scenario").unique("run", maintain_order=True)

@@ -15,6 +15,7 @@ from offrecord.records import OffrecordError
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.store import (
+    GIVEN_FILE,
     PROMPTS_FILE,
     STUDY_FILE,
     Imported,
@@ -23,6 +24,7 @@ from offrecord.transcript.store import (
     read_transcript,
     write_json,
     write_study_json,
+    write_table,
     write_transcript,
 )
 from offrecord.transcript.usage import usage_of
@@ -159,6 +161,8 @@ def write_import(out: Path, imported: Imported) -> Record:
     # First what says whose folder this is: an import that was killed can begin anew.
     write_study_json(out, facts)
     write_transcript(out, imported.transcript)
+    if imported.given is not None:
+        write_table(out / GIVEN_FILE, imported.given)
     if imported.prompts is not None:
         write_json(out / PROMPTS_FILE, imported.prompts)
     return Record(out)

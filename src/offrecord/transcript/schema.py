@@ -59,5 +59,17 @@ TRANSCRIPT_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
 }
 """Column to type, in order. A missing value is null, never a stand-in."""
 
+GIVEN_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
+    "run": pl.String,
+    "turn": pl.Int32,  # how many turns of agents stand before it
+    "place": pl.Int32,  # its order among what was given there
+    "speaker": pl.String,
+    "text": pl.String,
+    "started": pl.Datetime("us", "UTC"),
+    "uuid": pl.String,
+}
+"""What the agents of a recorded conversation were given: system prompts, users' words,
+results of tools."""
+
 ROW_KEY: Final = ("run", "attempt", "turn", "agent", "channel", "form", "draw")
 """What names one row within a study, in every table keyed to the transcript."""

@@ -29,6 +29,7 @@ from offrecord.transcript.rows import fault_of as row_fault
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 __all__ = [
+    "GIVEN_FILE",
     "LOCK_FILE",
     "MEASURES_FOLDER",
     "OWN_FILES",
@@ -55,6 +56,7 @@ __all__ = [
 
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
 PROMPTS_FILE: Final = "prompts.json"
+GIVEN_FILE: Final = "given.parquet"
 LOCK_FILE: Final = ".lock"
 MEASURES_FOLDER: Final = "measures"
 
@@ -62,6 +64,7 @@ OWN_FILES: Final = frozenset(
     {
         STUDY_FILE,
         TRANSCRIPT_FILE,
+        GIVEN_FILE,
         PROMPTS_FILE,
         "study.yaml",
         "estimates.json",

@@ -1,0 +1,73 @@
+"""A map to begin with, and what it finds: for people to look at and edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from offrecord.content.boundary.shown import escaped
+from offrecord.records import OffrecordError
+from offrecord.transcript.deployed.containers import Entry, entries
+from offrecord.transcript.deployed.mapping import Map, presets, read_map
+from offrecord.transcript.deployed.messages import Message, messages_of
+from offrecord.transcript.deployed.personal import cleaner
+
+_READ: Final = 200
+"""Entries that are tried."""
+_SHOWN: Final = 3
+_LETTERS: Final = 100
+
+
+def guessed(source: Path) -> Iterator[str]:
+    """Lines of a map that reads a source, and of three conversations that it finds.
+
+    Args:
+        source: A file, or a folder of files.
+
+    Raises:
+        OffrecordError: If no map that ships finds a message of an agent in it.
+    """
+    best, most = "", 0
+    for name in presets():
+        how, _ = read_map(name)
+        if ".eval" in source.suffixes and how.container != "inspect":
+            continue
+        try:
+            found = sum(one.is_agent for one in _found(source, how))
+        except OffrecordError:
+            continue
+        if found > most:
+            best, most = name, found
+    if not best:
+        raise OffrecordError(
+            f"{source}: none of the maps that ship ({', '.join(presets())}) finds a "
+            "message of an agent: write one (docs/transcripts.md)"
+        )
+    yield f"preset: {best}"
+    yield "# agents: [NAME, ...]        whose messages count; by role unless given"
+    yield "# decisions:"
+    yield "#   - question: ..."
+    yield "#     labels: [FIRST, SECOND]"
+    yield "#     pressed_side: FIRST"
+    yield "# remove: {email: true, phone: US, fields: [user/name]}"
+    how, _ = read_map(best)
+    clean = cleaner(how.remove)
+    shown: dict[str, list[Message]] = {}
+    for one in _found(source, how):
+        shown.setdefault(one.conversation, []).append(one)
+    for name, said in islice(shown.items(), _SHOWN):
+        yield f"# conversation {escaped(clean(name))}"
+        for one in said[:6]:
+            who = f"{one.speaker}{' (agent)' if one.is_agent else ''}"
+            text = " ".join(clean(one.text).split())
+            yield f"#   {escaped(clean(who))}: {escaped(text[:_LETTERS])}"
+
+
+def _found(source: Path, how: Map) -> Iterator[Message]:
+    for entry in islice(entries(source, how.container), _READ):
+        if isinstance(entry, Entry):
+            for one in messages_of(entry, how):
+                if isinstance(one, Message):
+                    yield one
