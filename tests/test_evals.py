@@ -98,6 +98,22 @@ def test_unlike_settings_are_no_cell(
     assert " temperature" not in printed
 
 
+def test_runs_that_a_log_announces_and_lacks_are_missing(
+    tmp_path: Path, offrecord: Offrecord
+) -> None:
+    held(tmp_path / "logs")
+    [info] = list_eval_logs(str(tmp_path / "logs"))
+    log = read_eval_log(info)
+    log.status, log.eval.config.epochs = "started", 3
+    write_eval_log(log, info.name)
+    out = str(tmp_path / "s")
+    said = offrecord("import", "inspect", str(tmp_path / "logs"), "--out", out)
+    assert said.code == 0
+    done = offrecord("audit", out, "--max-baseline", "99")
+    assert done.code == 3
+    assert "1 of 3 runs" in " ".join(done.out.split())
+
+
 def test_settings_of_one_role_are_settings(tmp_path: Path) -> None:
     for temperature in (0.0, 1.0):
         config = GenerateConfig(temperature=temperature)

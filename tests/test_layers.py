@@ -49,6 +49,7 @@ ADAPTERS = {
     "protocol.pilot",
     "protocol.shield",
     "protocol.solver",
+    "transcript.deployed.inspect_samples",
     "transcript.inspect_calls",
     "transcript.inspect_evals",
     "transcript.inspect_files",

@@ -141,6 +141,32 @@ def test_tries_are_finite_and_the_last_error_is_kept_in_its_words(
     }
 
 
+def test_a_response_without_choices_is_asked_again_and_its_words_are_kept(
+    tmp_path: Path,
+) -> None:
+    bodies: list[dict[str, Any]] = [
+        {"errors": [{"message": "out of luck"}]},
+        {"detail": "out of luck"},
+        {"choices": None},
+        {},
+    ]
+
+    def respond(body: Body) -> Wire:
+        if is_survey(body):
+            return sent({"status": "error", "message": "out of luck"})
+        return sent(bodies.pop(0) if bodies else good(body))
+
+    found = held(respond, tmp_path)
+    assert found.rows.filter(form=Form.UTTERANCE)["transport_retries"].sum() == 4
+    surveys = found.rows.filter(form=Form.SURVEY)
+    assert all("out of luck" in why for why in surveys["stop_reason"])
+
+
+def test_a_reply_of_an_unnamed_model_is_read(tmp_path: Path) -> None:
+    found = held(lambda body: sent({**good(body), "model": None}), tmp_path)
+    assert set(found.rows["status"]) == {Status.OK}
+
+
 def test_a_wrong_key_under_the_status_of_success_stops_the_study(
     tmp_path: Path,
 ) -> None:
@@ -191,13 +217,23 @@ def test_every_word_for_an_end_has_its_status(tmp_path: Path) -> None:
     assert "the model went away" in " ".join(found.rows["stop_reason"])
 
 
-def test_content_in_parts_is_read_and_its_thinking_is_not_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "secret plan"}]},
+        {"type": "text", "text": "secret plan", "thought": True},
+        {"thinking": "secret plan"},
+    ],
+)
+def test_content_in_parts_is_read_and_its_thinking_is_not_said(
+    thought: dict[str, Any], tmp_path: Path
+) -> None:
     def respond(body: Body) -> Wire:
         reply = good(body)
         message = reply["choices"][0]["message"]
         text = message["content"]
         message["content"] = [
-            {"type": "thinking", "thinking": [{"type": "text", "text": "secret plan"}]},
+            thought,
             {"type": "text", "text": text[:3]},
             {"type": "text", "text": text[3:]},
         ]

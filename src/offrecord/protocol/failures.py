@@ -34,6 +34,12 @@ _TRIES: Final = 5
 _SAID: Final = frozenset({"text", "output_text"})
 """Types of parts of a content that are said; the others are thought."""
 
+_THOUGHT: Final = ("thought", "thinking", "reasoning")
+"""Fields that mark a part as thought, whatever its type."""
+
+_ERRORS: Final = ("error", "errors", "detail", "message")
+"""Fields of a response that say why it holds no reply."""
+
 _FIELDS: Final = ("text", "thinking", "reasoning", "content")
 """Fields of a part that hold its words."""
 
@@ -125,14 +131,19 @@ async def _read(
     """What came beside its raw response; the same object where that adds nothing."""
     choices = [c for c in sent.get("choices") or () if isinstance(c, Mapping)]
     status = getattr(came, "status_code", None)
-    if sent.get("error") and not choices and status is None:
-        came = ServerFailureError(sent["error"], _tries(asked))
+    if sent and not choices and status is None:
+        told = next((sent[name] for name in _ERRORS if sent.get(name)), None)
+        if sent.get("error") or isinstance(came, Exception):
+            came = ServerFailureError(
+                told or "a response without choices", _tries(asked)
+            )
     if isinstance(came, Exception) and status != 429:
         words = str(came)
         if _matched("overflow", words):
             return ModelOutput.from_content(model, words, stop_reason="model_length")
-    if any(isinstance(_message(choice).get("content"), list) for choice in choices):
-        came = await _joined(sent, came)
+    listed = any(isinstance(_message(one).get("content"), list) for one in choices)
+    if listed or (choices and isinstance(came, Exception) and status is None):
+        came = await _joined({**sent, "model": sent.get("model") or model}, came)
     if isinstance(came, ModelOutput) and came.choices and choices:
         _name_end(came, choices[0], sent.get("error"))
     return came
@@ -162,7 +173,10 @@ async def _joined(
 
 
 def _is_said(part: object) -> bool:
-    return not isinstance(part, Mapping) or part.get("type", "text") in _SAID
+    if not isinstance(part, Mapping):
+        return True
+    thought = any(part.get(name) for name in _THOUGHT)
+    return part.get("type", "text") in _SAID and not thought
 
 
 def _words(part: object) -> str:

@@ -34,10 +34,13 @@ def all_runs(design: Design) -> list[Run]:
 
 
 def planned_of(study: Record) -> int:
-    """How many runs a study is to have: by its design, or else all that were begun."""
+    """How many runs a study is to have, by its design.
+
+    An import without one is to have all that were begun, or that its logs announce.
+    """
     begun = study.transcript["run"].n_unique()
     if not (study.path / DESIGN_FILE).is_file():
-        return begun
+        return max(begun, int(study.facts.get("announced", begun)))
     try:
         return planned_runs(study.design)
     except OffrecordError:  # its scenarios are elsewhere by now: what was then planned
@@ -52,7 +55,7 @@ def shortfall(study: Record) -> str:
     if ended >= planned:
         return ""
     designed = (study.path / DESIGN_FILE).is_file()
-    what = "designed runs" if designed else "runs that were begun"
+    what = "designed runs" if designed else "runs that were begun or announced"
     return f"{planned - ended} of {planned} {what} have not ended"
 
 

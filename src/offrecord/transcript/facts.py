@@ -87,6 +87,7 @@ class _Facts(_Read):
     left_out: list[str] = []
     measured: dict[str, Any] = {}
     taken: dict[_Name, _Taken] = {}
+    announced: Annotated[int, Field(ge=0, lt=2**63)] = 0
     planned: Annotated[int, Field(ge=0, lt=2**63)] = 0
     usage: dict[str, dict[str, _Sum | None]] = {}
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, EvalSpec
 from inspect_ai.model import GenerateConfig, ModelConfig
 
 from offrecord.records import SAMPLING, Cell, OffrecordError, Role, Stamp
@@ -51,6 +51,12 @@ def origin_of(head: EvalLog) -> Origin:
 def _set_in(config: GenerateConfig) -> dict[str, Any]:
     found = config.model_dump()
     return {name: found[name] for name in SAMPLING if found.get(name) is not None}
+
+
+def announced(spec: EvalSpec) -> int:
+    """How many samples an eval is to have, whether or not its log holds them."""
+    ids, epochs = spec.dataset.sample_ids, spec.config.epochs or 1
+    return epochs * (len(ids) if ids is not None else spec.dataset.samples or 0)
 
 
 def varied_settings(origins: Mapping[str, Origin], *, split: bool) -> list[str]:

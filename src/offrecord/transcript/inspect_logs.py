@@ -36,6 +36,7 @@ from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.inspect_evals import (
     Naming,
     Origin,
+    announced,
     origin_of,
     varied_settings,
 )
@@ -72,6 +73,8 @@ class _Gathering:
     seen: set[str] = field(default_factory=set)
     """Sample uuids; a retried log holds the samples of the one before it again."""
     logs: int = 0
+    announced: dict[str, int] = field(default_factory=dict)
+    """Eval to how many samples it is to have."""
 
 
 def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Imported:
@@ -110,6 +113,8 @@ def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Im
 def _read_log(gathering: _Gathering, log: LogFile, origin: Origin) -> None:
     rows = list[dict[str, Any]]()
     gathering.logs += 1
+    eval_, most = log.head.eval, gathering.announced.get(log.head.eval.task_id, 0)
+    gathering.announced[eval_.task_id] = max(most, announced(eval_))
     try:
         for some in _samples(gathering, log, origin):
             rows += some
@@ -293,5 +298,6 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "instruments": gathering.instruments,
         "attempts": gathering.attempts.counts(),
         "logs": gathering.logs,
+        "announced": sum(gathering.announced.values()),
         "bills": gathering.bills.sums(),
     }

@@ -24,6 +24,8 @@ from offrecord.records import OffrecordError
 
 GROUP: Final = "offrecord.readers"
 
+INSPECT: Final = "inspect"
+
 LONGEST: Final = 20_000_000
 """Bytes of one line, and of a file that is one JSON value."""
 
@@ -103,35 +105,9 @@ def otlp(file: IO[bytes], name: str) -> Iterator[Entry | Fault]:
             yield Entry(span, entry.place)
 
 
-def inspect_log(file: IO[bytes], name: str) -> Iterator[Entry | Fault]:
-    """Read the samples of an Inspect log of any task, each one an entry.
-
-    Args:
-        file: The open log.
-        name: What it is called in places.
-    """
-    from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
-
-    from offrecord.content.boundary.archives import fault_of
-
-    path = Path(file.name)
-    fault = fault_of(path)
-    if fault:
-        yield Fault(fault, name)
-        return
-    try:
-        for one in read_eval_log_sample_summaries(str(path)):
-            sample = read_eval_log_sample(str(path), one.id, one.epoch)
-            place = f"{name}:{one.id}/{one.epoch}"
-            yield Entry(sample.model_dump(mode="json", exclude={"events"}), place)
-    except (ValueError, OSError, KeyError, zlib.error) as error:
-        yield Fault(f"no log to be read ({type(error).__name__})", name)
-
-
 READERS: Final[dict[str, Reader]] = {
     "jsonl": jsonl,
     "otlp": otlp,
-    "inspect": inspect_log,
 }
 
 
@@ -141,6 +117,10 @@ def reader_of(container: str) -> Reader:
     Raises:
         OffrecordError: If there is none, or its package cannot be loaded.
     """
+    if container == INSPECT:
+        from offrecord.transcript.deployed.inspect_samples import inspect_samples
+
+        return inspect_samples
     if container in READERS:
         return READERS[container]
     found = metadata.entry_points(group=GROUP)
@@ -153,7 +133,7 @@ def reader_of(container: str) -> Reader:
                     f"reader '{container}' ({point.value}): {error!r}"
                 ) from None
             return reader
-    known = ", ".join(sorted({*READERS, *(point.name for point in found)}))
+    known = ", ".join(sorted({*READERS, INSPECT, *(point.name for point in found)}))
     raise OffrecordError(f"no reader '{container}' (known: {known})")
 
 
@@ -167,7 +147,7 @@ def files_of(source: Path, container: str) -> list[Path]:
         return [source]
     if not source.is_dir():
         raise OffrecordError(f"{source}: no such file or folder")
-    suffixes = (".eval",) if container == "inspect" else _SUFFIXES
+    suffixes = (".eval",) if container == INSPECT else _SUFFIXES
     found = sorted(
         path
         for path in source.rglob("*")
