@@ -4,7 +4,7 @@ A container gives the entries of a file, a map says where a message's parts stan
 them, and messages become rows (docs/design/transcripts.md).
 """
 
-from offrecord.transcript.deployed.containers import Entry, Fault, Reader
+from offrecord.transcript.deployed.entry import Entry, Fault, Reader
 from offrecord.transcript.deployed.mapping import Map, read_map
 from offrecord.transcript.deployed.preview import guessed
 from offrecord.transcript.deployed.table import import_transcripts

@@ -1,30 +1,18 @@
 """Containers: the entries of a file, read one after the other, whatever its size.
 
-A reader takes an open binary file and its name and gives `Entry` and `Fault`. Other
-packages add readers by the entry point group `offrecord.readers`; one of theirs is
-loaded when a map names it.
+A reader takes an open binary file and its name and gives `Entry` and `Fault`.
 """
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
-import stat
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from importlib import metadata
-from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 import msgspec
 
-from offrecord.records import OffrecordError
-
-GROUP: Final = "offrecord.readers"
-
-INSPECT: Final = "inspect"
+from offrecord.transcript.deployed.entry import Entry, Fault
 
 LONGEST: Final = 20_000_000
 """Bytes of one line, and of a file that is one JSON value."""
@@ -32,25 +20,6 @@ LONGEST: Final = 20_000_000
 _NUMBERED: Final = re.compile(r"(.+?)\.(\d{1,4})\.(.+)")
 _MARK: Final = b"\xef\xbb\xbf"  # that some editors put before UTF-8
 _BLANK: Final = _MARK + b" \t\r\n"
-_SUFFIXES: Final = (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")
-
-
-class Entry(NamedTuple):
-    """One JSON object of a file."""
-
-    value: dict[str, Any]
-    place: str
-    """`file:line`."""
-
-
-class Fault(NamedTuple):
-    """Something in a file that is no entry."""
-
-    reason: str
-    place: str
-
-
-Reader = Callable[[IO[bytes], str], Iterator[Entry | Fault]]
 
 
 def jsonl(file: IO[bytes], name: str) -> Iterator[Entry | Fault]:
@@ -103,92 +72,6 @@ def otlp(file: IO[bytes], name: str) -> Iterator[Entry | Fault]:
             yield Fault("no spans (resourceSpans) in it", entry.place)
         for span in spans:
             yield Entry(span, entry.place)
-
-
-READERS: Final[dict[str, Reader]] = {
-    "jsonl": jsonl,
-    "otlp": otlp,
-}
-
-
-def reader_of(container: str) -> Reader:
-    """The reader of a container's name, ours or another package's.
-
-    Raises:
-        OffrecordError: If there is none, or its package cannot be loaded.
-    """
-    if container == INSPECT:
-        from offrecord.transcript.deployed.inspect_samples import inspect_samples
-
-        return inspect_samples
-    if container in READERS:
-        return READERS[container]
-    found = metadata.entry_points(group=GROUP)
-    for point in found:
-        if point.name == container:
-            try:
-                reader: Reader = point.load()
-            except Exception as error:
-                raise OffrecordError(
-                    f"reader '{container}' ({point.value}): {error!r}"
-                ) from None
-            return reader
-    known = ", ".join(sorted({*READERS, INSPECT, *(point.name for point in found)}))
-    raise OffrecordError(f"no reader '{container}' (known: {known})")
-
-
-def files_of(source: Path, container: str) -> list[Path]:
-    """The files of a source: itself, or those in a folder, sorted; links are passed by.
-
-    Raises:
-        OffrecordError: If there is no such file or folder, or none that is read.
-    """
-    if source.is_file():
-        return [source]
-    if not source.is_dir():
-        raise OffrecordError(f"{source}: no such file or folder")
-    suffixes = (".eval",) if container == INSPECT else _SUFFIXES
-    found = sorted(
-        path
-        for path in source.rglob("*")
-        if path.name.endswith(suffixes) and not path.is_symlink() and path.is_file()
-    )
-    if not found:
-        raise OffrecordError(
-            f"{source}: no file in it ends with {' or '.join(suffixes)}"
-        )
-    return found
-
-
-def entries(source: Path, container: str) -> Iterator[Entry | Fault]:
-    """Every entry of a source, in the order of its files.
-
-    Args:
-        source: A file, gzipped or not, or a folder of files.
-        container: The name of a reader.
-
-    Raises:
-        OffrecordError: If the source or the reader is not there.
-    """
-    reader = reader_of(container)
-    for path in files_of(source, container):
-        name = path.name if path == source else str(path.relative_to(source))
-        try:
-            with _opened(path) as file:
-                yield from reader(file, name)
-        except (OSError, EOFError, zlib.error) as error:
-            yield Fault(f"the file cannot be read ({type(error).__name__})", name)
-
-
-def _opened(path: Path) -> IO[bytes]:
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OffrecordError(f"{path}: not a plain file")
-    if path.suffix == ".gz":
-        return gzip.open(os.fdopen(handle, "rb"))  # type: ignore[return-value]
-    os.close(handle)
-    return path.open("rb")
 
 
 def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:

@@ -10,7 +10,7 @@ from typing import IO
 from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
 from offrecord.content.boundary.archives import fault_of
-from offrecord.transcript.deployed.containers import Entry, Fault
+from offrecord.transcript.deployed.entry import Entry, Fault
 
 
 def inspect_samples(file: IO[bytes], name: str) -> Iterator[Entry | Fault]:

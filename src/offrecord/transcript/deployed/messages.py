@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from offrecord.transcript.deployed.containers import Entry, Fault
+from offrecord.transcript.deployed.entry import Entry, Fault
 from offrecord.transcript.deployed.mapping import Map, at, first_at, parsed
 
 LONGEST_TEXT: Final = 2_000_000

@@ -9,10 +9,11 @@ from typing import Final
 
 from offrecord.content.boundary.shown import escaped
 from offrecord.records import OffrecordError
-from offrecord.transcript.deployed.containers import Entry, entries
+from offrecord.transcript.deployed.entry import Entry
 from offrecord.transcript.deployed.mapping import Map, presets, read_map
 from offrecord.transcript.deployed.messages import Message, messages_of
 from offrecord.transcript.deployed.personal import cleaner
+from offrecord.transcript.deployed.sources import entries
 
 _READ: Final = 200
 """Entries that are tried."""

@@ -12,10 +12,11 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.records import Ended, Form, Kind, OffrecordError, Status, Timing, digest
-from offrecord.transcript.deployed.containers import Entry, Fault, entries
+from offrecord.transcript.deployed.entry import Entry, Fault
 from offrecord.transcript.deployed.mapping import Map
 from offrecord.transcript.deployed.messages import Message, messages_of
 from offrecord.transcript.deployed.personal import Cleaner, cleaner, without_fields
+from offrecord.transcript.deployed.sources import entries
 from offrecord.transcript.facts import MOST_ROUNDS
 from offrecord.transcript.schema import GIVEN_SCHEMA, ROW_KEY, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
