@@ -113,7 +113,7 @@ def spoken_stances(
     _, channels = plan_of(facts)
     spoken = pl.col("channel") == channels[0]
     rows = (
-        _sides(transcript, stances, facts)
+        _sides(transcript, stances, facts, holdout=False)
         .filter(spoken, pl.col("pressed_side").is_not_null())
         .join(clusters(transcript), on="run", how="left", maintain_order="left")
         .with_columns(

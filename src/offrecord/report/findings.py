@@ -14,7 +14,7 @@ from rich.text import Text
 from offrecord.content.boundary.shown import escaped
 from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.pairing import Weights
-from offrecord.estimates.estimator import MissingFigures
+from offrecord.estimates.estimator import Estimator, MissingFigures
 from offrecord.estimates.estimators import (
     AGAINST,
     CONTRASTS,
@@ -82,20 +82,11 @@ def print_estimates(estimates: Estimates) -> None:
         keys,
         _FLOOR,
     )
-    _print_asked(console, estimates, keys)
-    observed = estimates.of(OBSERVED)
-    _print(
-        console,
-        "Observed aloud, where nobody was asked off the record: no audience effect",
-        observed,
-        ["quantity", *(observed[0].group if observed else ())],
-        {
-            "points": lambda of: _bounded(of.bounds),
-            "runs": lambda of: str(of.runs),
-            "turns": lambda of: str(of.turns),
-            "missing": lambda of: str(of.missing),
-        },
-    )
+    for estimator, title, first, columns in _ASKED:
+        rows = estimates.of(estimator)
+        given = rows[0].group if rows else {}
+        own = [key for key in keys if key in given] or given
+        _print(console, title, rows, [*first, *own], columns)
     contrasts = estimates.of(CONTRASTS)
     told = [key for key in keys if contrasts and key in contrasts[0]]
     _print(
@@ -114,34 +105,6 @@ def print_estimates(estimates: Estimates) -> None:
     )
     for line in _remarks(estimates):
         console.print(Text(line, style="dim italic"))
-
-
-def _print_asked(console: Console, estimates: Estimates, keys: Sequence[str]) -> None:
-    """Print what stands on conditions and channels that are asked on request."""
-    evidence = estimates.of(EVIDENCE)
-    _print(
-        console,
-        "Evidence response: how far valid evidence moved the stance off the record",
-        evidence,
-        ["estimate", *(key for key in keys if evidence and key in evidence[0])],
-        {"points": lambda of: _bounded(of.bounds)},
-    )
-    doses = estimates.of(DOSES)
-    _print(
-        console,
-        "Dose-response: points per dose, from a hint to the fact with its precedent",
-        doses,
-        ["measure", "timing", *(key for key in keys if doses and key in doses[0])],
-        _DOSES,
-    )
-    ladder = estimates.of(LADDER)
-    _print(
-        console,
-        "The ladder of audiences: share on the pressed side, steps and trend per rung",
-        ladder,
-        ["quantity", "rung", *(key for key in keys if ladder and key in ladder[0])],
-        {"points": lambda of: _bounded(of.bounds)},
-    )
 
 
 class _Split(NamedTuple):
@@ -191,6 +154,34 @@ _DOSES: Final[_Columns[DoseFigures]] = {
     "per dose": lambda of: _bounded(of.slope),
     "p": lambda of: chance(of.outcome.p),
 }
+_POINTS: Final[_Columns[Any]] = {"points": lambda of: _bounded(of.bounds)}
+# What only some studies have, by what they asked or where they come from.
+_ASKED: Final[tuple[tuple[Estimator[Any], str, list[str], _Columns[Any]], ...]] = (
+    (
+        EVIDENCE,
+        "Evidence response: how far valid evidence moved the stance off the record",
+        ["estimate"],
+        _POINTS,
+    ),
+    (
+        DOSES,
+        "Dose-response: points per dose, from a hint to the fact with its precedent",
+        ["measure", "timing"],
+        _DOSES,
+    ),
+    (
+        LADDER,
+        "The ladder of audiences: share on the pressed side, steps and trend per rung",
+        ["quantity", "rung"],
+        _POINTS,
+    ),
+    (
+        OBSERVED,
+        "Observed aloud, where nobody was asked off the record: no audience effect",
+        ["quantity", "agent"],
+        {**_POINTS, "runs": lambda of: str(of.runs), "turns": lambda of: str(of.turns)},
+    ),
+)
 _FLOOR: Final[_Columns[FloorFigures]] = {
     "from": lambda of: of.source,
     "across": lambda of: points(of.floor.cross),
