@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     type=click.Choice(["settings"]),
     help="Inspect: make cells of logs whose settings (temperature and so on) differ.",
 )
-def import_(  # noqa: PLR0913 - its options
+def import_(
     kind: str,
     source: str,
     out: Path | None,
