@@ -31,6 +31,7 @@ SLOW: Final = frozenset(
             "report",
             "report_browser",
             "scripts",
+            "side_by_side",
             "secrets",
             "shards",
         ),

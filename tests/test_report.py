@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import polars as pl
 import pytest
 
@@ -213,9 +215,13 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
     page = Page((published / "report.html").read_text(encoding="utf-8"))
     # 5, 2: the split, and the direction of divergence.
     assert (
-        "moved the public stance of alpha by 45.5 [42.3, 48.3] points toward the "
-        "pressed side: 15.6 [13.0, 17.6] of them hold off the record too "
-        "(conversion), 29.9 [25.9, 33.7] appear only in public (audience effect)."
+        "Under alignment: alpha moved toward the pressed side off the record too, and "
+        "further in public: there is conversion and an audience effect."
+    ) in page.words
+    assert (
+        "Public shift +45.5 [42.3, 48.3] = conversion +15.6 [13.0, 17.6] + "
+        "audience effect +29.9 [25.9, 33.7], in points toward the pressed side, "
+        "against baseline."
     ) in page.words
     assert "34.0 accommodating and 5.4 reversing" in page.words
     # 1: one figure, a standard error for each scope; none for three scenarios.
@@ -327,8 +333,11 @@ def test_every_panel_says_its_n_and_colours_come_from_the_theme(tmp_path: Path) 
 def test_what_was_not_measured_says_so(tmp_path: Path) -> None:
     page = page_of(small(tmp_path / "s", moved()))
     taken = ("similarity", "entailment", "attribution", "markers", "awareness")
+    rows = {line[0]: line[1:] for line in page.tables["Not measured"][1:]}
     for measure in (*taken, "survey", "length"):
-        assert f"Not measured. 'offrecord measure s --measures {measure}'" in page.words
+        command = f"offrecord measure s --measures {measure}"
+        assert rows[measure] == ["not asked for", command]
+        assert page.words.count(command) <= 1
     assert "Off the record is a contrast, not a belief" in page.words
 
 
@@ -341,8 +350,8 @@ def test_without_a_baseline_the_page_claims_no_split(tmp_path: Path) -> None:
 
 def test_two_runs_a_cell_are_not_sold_as_a_finding(tmp_path: Path) -> None:
     words = page_of(small(tmp_path / "s", moved(), rounds=1)).words
-    assert "by 100.0 [" in words
-    assert "4 runs are too few to tell this shift from none" in words
+    assert "Public shift +100.0 [" in words
+    assert "and 4 runs are too few to tell a move from none" in words
 
 
 def test_the_spread_of_cosines_is_that_of_the_pairs(tmp_path: Path) -> None:
@@ -421,7 +430,7 @@ def test_another_channel_is_called_by_its_name(tmp_path: Path) -> None:
     titles = page.tables["alpha under alignment"][0]
     assert "record only" in " ".join(titles)
     assert "off the record" not in " ".join(titles)
-    assert "hold in the channel record only too" in page.words
+    assert "how much of that holds in the channel record only too" in page.words
     assert "This page sets the channel record only beside public" in page.words
 
 
@@ -533,16 +542,26 @@ def test_without_any_stance_there_is_nothing_to_say(tmp_path: Path) -> None:
 
 
 def test_figures_are_written_as_files(tmp_path: Path) -> None:
-    study = small(tmp_path / "s", moved())
-    page, *files = report_study(study, Report(figures=tmp_path / "figures"))
+    study = small(tmp_path / "s", moved(model="=1+1/m"))
+    wanted = Report(figures=tmp_path / "figures", theme="dark", figure_data=True)
+    page, *made = report_study(study, wanted)
     assert page.name == "report.html"
     kinds = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
     for name in ("split", "arrows", "divergence", "rounds"):
         for kind, start in kinds.items():
             content = (tmp_path / "figures" / f"{name}.{kind}").read_bytes()
             assert content.startswith(start)
-    assert len(files) == len(list((tmp_path / "figures").iterdir()))
-    assert b"n = 2 runs" in (tmp_path / "figures" / "split.svg").read_bytes()
+    assert len(made) == len(list((tmp_path / "figures").iterdir()))
+    svg = (tmp_path / "figures" / "split.svg").read_text(encoding="utf-8")
+    assert "n = 2 runs" in svg
+    assert "#14171b" in svg  # the ground of the dark theme
+    rows = pl.read_csv(tmp_path / "figures" / "arrows.csv").to_dicts()
+    assert [(row["panel"], row["public"], row["off record"]) for row in rows] == [
+        ("baseline", 0, 0),
+        ("alignment-future", 100, 0),
+    ]
+    spec = json.loads((tmp_path / "figures" / "arrows.vl.json").read_text())
+    assert alt.Chart.from_dict(spec).to_dict(validate=True)
 
 
 # What it does
@@ -554,7 +573,7 @@ def _opened(browser: Browser, file: Path, **size: int) -> tuple[Any, Any]:
     watch = watched(page, file)
     page.goto(file.resolve().as_uri())
     page.locator("[data-figure]").first.scroll_into_view_if_needed()
-    page.wait_for_selector("[data-figure] canvas")
+    page.wait_for_selector("[data-figure] svg")
     return page, watch
 
 
@@ -563,9 +582,13 @@ def test_the_published_report_is_small_quiet_and_complete(
     published: Path, chromium: Browser
 ) -> None:
     file = published / "report.html"
-    assert file.stat().st_size <= 15e6
     page, watch = _opened(chromium, file)
-    assert page.evaluate("document.querySelectorAll('*').length") <= 5000
+    assert file.stat().st_size <= 3.5e6
+    # What the page itself holds; figures are drawn as they come into view.
+    outside = (
+        "document.querySelectorAll('*').length - document.querySelectorAll('svg *')"
+    )
+    assert page.evaluate(f"{outside}.length") <= 5000
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     page.evaluate(
         "document.querySelectorAll('details').forEach(d => { d.open = true })"
@@ -573,7 +596,7 @@ def test_the_published_report_is_small_quiet_and_complete(
     figures = page.locator("[data-figure]")
     for at in range(figures.count()):
         figures.nth(at).scroll_into_view_if_needed()
-        figures.nth(at).locator("canvas").first.wait_for()
+        figures.nth(at).locator("svg").first.wait_for()
     page.get_by_role("button", name="light and dark").click()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     run = pl.read_parquet(published / "transcripts.parquet")["run"][0]
@@ -583,10 +606,119 @@ def test_the_published_report_is_small_quiet_and_complete(
 
 
 @needs_published
-def test_the_report_fits_a_phone(published: Path, chromium: Browser) -> None:
+def test_on_a_phone_tables_scroll_within_and_keep_their_first_column(
+    published: Path, chromium: Browser
+) -> None:
     page, watch = _opened(chromium, published / "report.html", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    table = page.get_by_role("table", name="alpha under alignment", exact=True)
+    cue = page.locator(".titled", has=table).locator(".cue")
+    cue.wait_for(state="visible")
+    room = page.get_by_role("region", name="alpha under alignment", exact=True)
+    room.focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("room => room.scrollLeft > 100", arg=room.element_handle())
+    for name in (table.locator("thead th").first, table.locator("tbody th").first):
+        place = name.bounding_box()
+        assert place is not None
+        assert 0 <= place["x"] < 30
+    page.set_viewport_size({"width": 1280, "height": 900})
+    cue.wait_for(state="hidden")
     assert watch.quiet, watch
+
+
+def test_columns_and_figures_say_what_they_are_without_a_pointer(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    file, *_ = report_study(small(tmp_path / "s", moved()), Report())
+    assert "title=" not in file.read_text(encoding="utf-8").split("<script")[0]
+    page, watch = _opened(chromium, file)
+    assert page.get_by_role("heading", level=1).inner_text() == "s"
+    headings = page.locator("main > section h2").all_text_contents()
+    assert page.locator("nav[aria-label=Sections] a").all_text_contents() == headings
+    page.get_by_text("What the columns mean").first.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_text("how far the public stance moved").first.is_visible()
+    arrows = page.locator("#figure-arrows")
+    # Two of two public turns on the pressed side under alignment, none at baseline.
+    told = arrows.get_by_role("img").get_attribute("aria-label") or ""
+    assert "alignment-future (n = 2 runs, 2 turns): gap 100 (m)" in told
+    arrows.get_by_text("Data of this figure").focus()
+    page.keyboard.press("Enter")
+    assert arrows.locator("td").all_text_contents()[:5] == [
+        *("baseline", "m", "0", "0", "0")
+    ]
+    assert watch.quiet, watch
+
+
+def test_marks_stand_clear_of_names_and_a_legend_names_each_thing_once(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    file, *_ = report_study(small(tmp_path / "s", moved()), Report())
+    page, watch = _opened(chromium, file)
+    page.locator("#figure-rounds svg").first.wait_for()
+    overlaps = """() => {
+      const boxes = (query) => [...document.querySelectorAll(query)].map((one) =>
+        one.getBoundingClientRect());
+      const names = boxes("#figure-arrows .role-axis-label text");
+      const marks = boxes("#figure-arrows .mark-symbol.role-mark path");
+      return [marks.length, marks.filter((mark) => names.some((name) =>
+        mark.left < name.right && name.left < mark.right
+        && mark.top < name.bottom && name.top < mark.bottom)).length];
+    }"""
+    marks, over = page.evaluate(overlaps)
+    assert marks
+    assert not over
+    for figure in ("split", "rounds"):
+        legend = page.locator(f"#figure-{figure} .panel").first.locator(
+            ".role-legend-label text"
+        )
+        names = legend.all_text_contents()
+        assert names
+        assert len(set(names)) == len(names)
+    assert watch.quiet, watch
+
+
+def test_paper_is_light_whatever_the_screen_was(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    file, *_ = report_study(small(tmp_path / "s", moved()), Report())
+    page, _ = _opened(chromium, file)
+    page.emulate_media(color_scheme="dark")
+    ink = """() => getComputedStyle(
+      document.querySelector("[data-figure] .role-axis-label text")).fill"""
+    assert page.evaluate(ink) == "rgb(230, 233, 238)"
+    page.emulate_media(color_scheme="dark", media="print")
+    assert page.evaluate(ink) == "rgb(26, 29, 33)"
+    assert page.locator(".top").is_hidden()
+    assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+
+
+AXE = files("axe_playwright_python") / "axe.min.js"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_no_serious_barrier(
+    page_of_a_run_study: Path, chromium: Browser, width: int, scheme: Any
+) -> None:
+    page, _ = _opened(chromium, page_of_a_run_study, width=width)
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(d => { d.open = true })"
+    )
+    found = page.evaluate("axe.run()")["violations"]
+    page.locator(".tx-run").first.click()
+    page.wait_for_selector("#tx-reader .tx-text")
+    found += page.evaluate("axe.run()")["violations"]
+    barriers = [
+        (one["id"], one["nodes"][0]["html"])
+        for one in found
+        if one["impact"] in {"serious", "critical"}
+    ]
+    assert not barriers
 
 
 @needs_cases
@@ -619,10 +751,10 @@ def test_hostile_names_appear_as_text_and_run_nothing(
     assert watch.quiet, watch
 
 
-def test_the_report_of_a_run_study_shows_prompts_items_and_turns(
-    tmp_path: Path, chromium: Browser
-) -> None:
-    study = tmp_path / "demo"
+@pytest.fixture(scope="module")
+def page_of_a_run_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a study that was run, with a survey, by the command line."""
+    study = tmp_path_factory.mktemp("run") / "demo"
     for words in (
         (
             *("run", "--model", "simulated/paper", "--scenario", "promotion"),
@@ -640,7 +772,14 @@ def test_the_report_of_a_run_study_shows_prompts_items_and_turns(
             check=False,
         )
         assert done.returncode == 0, done.stderr
-    page, watch = _opened(chromium, study / "report.html")
+    return study / "report.html"
+
+
+def test_the_report_of_a_run_study_shows_prompts_items_and_turns(
+    page_of_a_run_study: Path, chromium: Browser
+) -> None:
+    study = page_of_a_run_study.parent
+    page, watch = _opened(chromium, page_of_a_run_study)
     told = page.locator("main").text_content() or ""
     assert "Simulated agents with planted answers" in told
     assert "My counterpart has named considerations that carry real weight." in told

@@ -17,6 +17,7 @@ import pytest
 from offrecord.content.boundary.shown import escaped
 from offrecord.measures.pairs import quadrant, stance_pairs
 from offrecord.measures.tables import stance_table, survey_table
+from offrecord.measures.texts.length import LENGTH
 from offrecord.measures.texts.similarity import SIMILARITY
 from offrecord.report.browser import Fragment, browser_fragment
 from offrecord.report.browser.selection import carried_runs
@@ -163,8 +164,9 @@ def opened(
 
 
 def rows_shown(page: Page) -> list[str]:
-    links = page.locator("#tx-runs .tx-run")
-    return [link.get_attribute("href") or "" for link in links.all()]
+    """The runs that are listed; their links keep what is filtered as well."""
+    links = page.locator("#tx-runs .tx-run").all()
+    return [(link.get_attribute("href") or "").split("&")[0] for link in links]
 
 
 def told(page: Page) -> str:
@@ -534,4 +536,80 @@ def test_600_runs_are_read_filtered_and_searched(
     page.wait_for_function(
         "found => document.getElementById('tx-count').textContent === found", arg=found
     )
+    assert watch.quiet, watch
+
+
+def test_filters_and_search_stand_in_the_address_and_come_back(
+    opened: Callable[[Fragment, str], Opened],
+) -> None:
+    page, watch = opened(fragment(small_study()), "")
+    page.get_by_label("condition", exact=True).select_option("baseline")
+    page.get_by_role("button", name="Public only").click()
+    assert page.evaluate("location.hash") == "#condition=baseline&quadrant=A"
+    page.get_by_label("text", exact=True).fill("shadow says")
+    page.wait_for_function("() => location.hash.endsWith('&text=shadow+says')")
+    page.wait_for_function("() => document.querySelectorAll('.tx-run').length === 1")
+    page.locator(".tx-run").click()
+    page.wait_for_selector("#tx-reader .tx-hit")
+    page.reload()
+    page.wait_for_selector("#tx-reader .tx-hit")
+    page.keyboard.press("Escape")
+    assert page.evaluate("location.hash") == (
+        "#condition=baseline&quadrant=A&text=shadow+says"
+    )
+    assert page.get_by_label("text", exact=True).input_value() == "shadow says"
+    page.get_by_role("button", name="Clear filters").click()
+    assert page.evaluate("location.hash") == "#transcripts"
+    assert watch.quiet, watch
+
+
+def test_a_search_hit_is_opened_marked_and_in_view(
+    opened: Callable[[Fragment, str], Opened],
+) -> None:
+    rows = [
+        row("a", round_=round_, text="SIGN - the plan is good.") for round_ in (1, 2)
+    ]
+    rows[1]["text"] = "SIGN - the (plan) is not the good one."
+    rows += [row("a", channel="off_record", text="DO NOT SIGN - the plan.")]
+    rows += [row("a", draw=1, round_=2, text="SIGN - here is a (PLAN) is not folded.")]
+    page, watch = opened(fragment(rows), "#run=a&text=%28plan%29+is+not")
+    page.wait_for_selector(".tx-hit")
+    # The words differ between channels, so that a hit runs over several marks.
+    pieces = page.locator("[data-turn='alpha-2'] .tx-hit").all_text_contents()
+    assert "".join(pieces).lower() == 2 * "(plan) is not"
+    assert page.locator(".tx-turn-linked").get_attribute("data-turn") == "alpha-2"
+    assert page.locator(".tx-hit").first.evaluate(
+        "hit => { const box = hit.getBoundingClientRect();"
+        " return box.top >= 0 && box.bottom <= innerHeight; }"
+    )
+    assert page.locator("details:has(.tx-hit)").get_attribute("open") is not None
+    assert watch.quiet, watch
+
+
+def test_what_has_no_value_anywhere_is_said_once(
+    opened: Callable[[Fragment], Opened],
+) -> None:
+    rows = small_study()
+    own = transcript(rows).filter(form="utterance")
+    there = [name for name in LENGTH.schema if name in own.columns]
+    absent = {name: pl.lit(None) for name in LENGTH.schema if name not in there}
+    bare = own.select(there).with_columns(**absent, reason=pl.lit("not English"))
+    page, watch = opened(fragment(rows, measures=[(LENGTH, bare)]))
+    note = page.locator("#tx-unmeasured").inner_text()
+    assert "missing (not English)" in note
+    page.locator(".tx-run").first.click()
+    page.wait_for_selector("#tx-reader .tx-text")
+    assert "not English" not in told(page)
+    assert watch.quiet, watch
+
+
+def test_meanings_need_no_pointer(opened: Callable[[Fragment], Opened]) -> None:
+    items = {"Q1": "The plan is sound.", "Q2": "It is time."}
+    page, watch = opened(fragment(small_study(), items=items))
+    page.get_by_text("What the squares mean").focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_text("neither stance is on the pressed side").is_visible()
+    page.locator(".tx-run").first.click()
+    page.get_by_text("Survey items in words").click()
+    assert page.get_by_text("The plan is sound.").is_visible()
     assert watch.quiet, watch

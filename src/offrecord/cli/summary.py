@@ -12,8 +12,13 @@ from offrecord.transcript.record import Record
 
 def show_summary(study: Record) -> None:
     """Print the table of a study, and what could not be used of its source."""
+    from rich.console import Console
+    from rich.text import Text
+
     from offrecord.content.boundary.shown import escaped
-    from offrecord.estimates.frames.table import estimate_table
+    from offrecord.estimates.frames.splits import estimate_rows, split_rows
+    from offrecord.estimates.frames.table import estimate_table, rate_rows
+    from offrecord.report.headline import study_headline
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
     from offrecord.transcript.doubts import doubts
@@ -49,6 +54,10 @@ def show_summary(study: Record) -> None:
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
     if study.ended_runs and not _spoken_alone(study):
         print_summary(estimate_table(pairs_of(study)))
+        rows = split_rows(pairs_of(study), ["kind"])
+        told = study_headline(study, rate_rows(rows), estimate_rows(rows))
+        if told:
+            Console().print(Text(f"\n{told}"))
 
 
 def _spoken_alone(study: Record) -> bool:

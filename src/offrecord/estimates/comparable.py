@@ -45,12 +45,18 @@ class Compared(NamedTuple):
     """What the studies do not share and would have to; empty where they are alike."""
 
 
-def compared(new: Record, old: Record) -> Compared:
+_CALLED: Final = ("this study", "the earlier study")
+
+
+def compared(
+    new: Record, old: Record, *, called: tuple[str, str] = _CALLED
+) -> Compared:
     """Hold the designs of two studies against each other.
 
     Args:
         new: The study that is judged.
         old: The earlier one.
+        called: What the two are called in words.
     """
     now, before = _models(new), _models(old)
     shared = tuple(model for model in now if model in before)
@@ -59,13 +65,12 @@ def compared(new: Record, old: Record) -> Compared:
     if renamed:
         notes.append(f"{now[0]} is compared with {before[0]}")
     elif shared:
-        alone = (("this study", now), ("the earlier one", before))
-        for where, models in alone:
+        for where, models in zip(called, (now, before), strict=True):
             others = ", ".join(model for model in models if model not in shared)
             notes += [f"only in {where}, not compared: {others}"] if others else []
-    faults = list(_differences(new, old, shared))
+    faults = list(_differences(new, old, shared, called))
     if not (shared or renamed):
-        faults.insert(0, _unlike("models", now, before))
+        faults.insert(0, _unlike("models", (now, before), called))
     return Compared(shared, "; ".join(notes), "; ".join(faults))
 
 
@@ -106,14 +111,17 @@ def _changed(stamps: Iterable[Mapping[str, object]]) -> list[str]:
     return [name for name, found in every.items() if len(found) > 1]
 
 
-def _differences(new: Record, old: Record, shared: Sequence[str]) -> Iterator[str]:
+def _differences(
+    new: Record, old: Record, shared: Sequence[str], called: tuple[str, str]
+) -> Iterator[str]:
     yield from unlike_facts([new.facts, old.facts])
-    yield from _unlike_cells(*(_cells(study, shared) for study in (new, old)))
+    sides = _cells(new, shared), _cells(old, shared)
+    yield from _unlike_cells(*sides, called)
     if all((study.path / DESIGN_FILE).is_file() for study in (new, old)):
         now, before = (" ".join(study.design.options) for study in (new, old))
         if now != before:
             yield f"options ({now or 'none'}; {before or 'none'})"
-    for study, which in ((new, "this study"), (old, "the earlier study")):
+    for study, which in zip((new, old), called, strict=True):
         lacking = shortfall(study)
         if lacking:
             yield f"{which} is not complete ({lacking})"
@@ -148,23 +156,24 @@ def _cells(study: Record, shared: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema).unique()
 
 
-def _unlike_cells(new: pl.DataFrame, old: pl.DataFrame) -> Iterator[str]:
+def _unlike_cells(
+    new: pl.DataFrame, old: pl.DataFrame, called: tuple[str, str]
+) -> Iterator[str]:
     sides = [{n: set(cells[n]) for n in _CELLS} for cells in (new, old)]
     unlike = [name for name in _CELLS if sides[0][name] != sides[1][name]]
     for name in unlike:
-        yield _unlike(_CELLS[name], sides[0][name], sides[1][name])
+        yield _unlike(_CELLS[name], (sides[0][name], sides[1][name]), called)
     if not unlike and set(new.rows()) != set(old.rows()):
         yield "cells (not every combination of these is in both)"
 
 
-def _unlike(what: str, new: Collection[str], old: Collection[str]) -> str:
+def _unlike(
+    what: str, both: tuple[Collection[str], Collection[str]], called: tuple[str, str]
+) -> str:
     """Two sets, each by what the other one has not."""
     told = (
         f"only in {where}: {', '.join(sorted(set(one) - set(other)))}"
-        for where, one, other in (
-            ("this study", new, old),
-            ("the earlier study", old, new),
-        )
+        for where, one, other in zip(called, both, both[::-1], strict=True)
         if set(one) - set(other)
     )
     return f"{what} ({'; '.join(told)})"

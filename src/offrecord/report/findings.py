@@ -35,6 +35,7 @@ from offrecord.estimates.frames.doses import DoseFigures
 from offrecord.estimates.frames.floors import FloorFigures
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.row import Row
+from offrecord.report.headline import Headline
 from offrecord.report.numbers import between, chance, interval, known, points
 from offrecord.report.terminal import print_summary, print_whole, visible
 
@@ -46,11 +47,12 @@ _TOLD: Final = ("public", "public_shift")  # that stand for the others of their 
 _MOST: Final = 6  # lines of a kind that are printed
 
 
-def print_estimates(estimates: Estimates) -> None:
+def print_estimates(estimates: Estimates, headline: Headline | None = None) -> None:
     """Print the main tables of a study's estimates to standard output.
 
     Args:
         estimates: As `estimate_study` gives them.
+        headline: What is told of the study first.
     """
     console, estimates = Console(), estimates.shown
     rates = estimates.of(RATES)
@@ -103,6 +105,8 @@ def print_estimates(estimates: Estimates) -> None:
         [key for key in keys if any(key in row for row in estimates.of(AGAINST))],
         _AGAINST,
     )
+    if headline:
+        console.print(Text(f"{headline}\n"))
     for line in _remarks(estimates):
         console.print(Text(line, style="dim italic"))
 

@@ -34,7 +34,7 @@ def gather(study: Record, estimates: Estimates, channel: str | None) -> Findings
     spoken, *others = [str(name) for name in study.facts["channels"]]
     if channel is not None and channel not in others:
         raise OffrecordError(f"--channel {channel}: use any of {', '.join(others)}")
-    target = _target(study.transcript)
+    target = study.target
     beside = channel or (others[0] if others else spoken)
     return Findings(
         name=study.path.resolve().name,
@@ -59,11 +59,6 @@ def _judged(study: Record) -> Anytime | None:
     """What the last audit by blocks found."""
     found = [line.anytime for line in read_audits(study.path) if line.anytime]
     return found[-1] if found else None
-
-
-def _target(transcript: pl.DataFrame) -> str:
-    roles = dict(transcript.select("role", "agent").unique().sort("agent").iter_rows())
-    return str(roles.get("target", "alpha"))
 
 
 def _attempts(study: Record) -> int:

@@ -24,9 +24,10 @@ from offrecord.report.browser.selection import MAX_RUNS, carried_runs
 from offrecord.report.figures.files import write_figures
 from offrecord.report.figures.grammar import Figure
 from offrecord.report.gather import gather
+from offrecord.report.headline import OFF_RECORD
 from offrecord.report.numbers import named
 from offrecord.report.page import drawings, render_page
-from offrecord.report.page.findings import OFF_RECORD, Findings
+from offrecord.report.page.findings import Findings
 from offrecord.report.page.sections import evidence
 from offrecord.report.prompts import study_items
 from offrecord.transcript.record import Record
@@ -45,6 +46,10 @@ class Report:
     """How many runs' transcripts the page holds at most."""
     figures: Path | None = None
     """A folder for the figures as files."""
+    theme: str = "light"
+    """Of the figures as files: `light` or `dark`."""
+    figure_data: bool = False
+    """Whether each figure's data and its Vega-Lite specification are written too."""
 
 
 def report_study(study: Record, wanted: Report) -> list[Path]:
@@ -79,7 +84,10 @@ def report_study(study: Record, wanted: Report) -> list[Path]:
     write_text(path, page)
     if wanted.figures is None:
         return [path]
-    return [path, *write_figures(_figures(found), wanted.figures)]
+    made = write_figures(
+        _figures(found), wanted.figures, theme=wanted.theme, data=wanted.figure_data
+    )
+    return [path, *made]
 
 
 def study_figure(study: Record, name: str) -> alt.ConcatChart:

@@ -76,6 +76,13 @@ class Record:
         return str((self.facts.get("spoken") or self.facts["channels"])[0])
 
     @property
+    def target(self) -> str:
+        """The agent under pressure."""
+        seats = self.transcript.select("role", "agent").unique().sort("agent")
+        roles = dict(seats.iter_rows())
+        return str(roles.get("target", "alpha"))
+
+    @property
     def ended_runs(self) -> int:
         """How many runs have an attempt that ended by itself."""
         rows = self.transcript.select("run", "attempt", "ended")

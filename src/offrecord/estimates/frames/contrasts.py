@@ -88,7 +88,7 @@ class UnpairedFigures(ContrastFigures):
 
 def contrast_rows(
     pairs: pl.DataFrame,
-    contrasts: Sequence[str],
+    contrasts: Sequence[str | Contrast],
     by: Sequence[str],
     rng: np.random.Generator,
     *,
@@ -100,7 +100,7 @@ def contrast_rows(
 
     Args:
         pairs: Rows as `stance_pairs` gives them.
-        contrasts: Contrasts as `A:B`; those of `primary` come first by themselves.
+        contrasts: Contrasts, or `A:B`; those of `primary` come first by themselves.
         by: Keys to group by; what the contrast itself sets apart is no key.
         rng: Draws arrangements where they are too many to count.
         primary: The contrasts that the study declared before its data came.
@@ -112,8 +112,8 @@ def contrast_rows(
     """
     rows, factors = clustered(pairs), factor_names(pairs.columns)
     found = list[Row[UnpairedFigures]]()
-    for text in dict.fromkeys([*primary, *contrasts]):
-        contrast = parse_contrast(pairs, text)
+    for one in dict.fromkeys([*primary, *contrasts]):
+        contrast = one if isinstance(one, Contrast) else parse_contrast(pairs, one)
         keys = contrast_keys(pairs, by, contrast)
         two = rows.filter(pl.col(contrast.column).is_in([contrast.a, contrast.b]))
         for named, group in grouped(pooled(two, [*keys, contrast.column]), keys):
@@ -124,7 +124,7 @@ def contrast_rows(
             for measure in MEASURES:
                 sides = against if measure == "audience_effect" else plain
                 compared = Compared(contrast, measure, sides, how)
-                figures = _compare(compared, rng, margin, primary=text in primary)
+                figures = _compare(compared, rng, margin, primary=one in primary)
                 found.append(Row(named, figures))
     return _adjusted(found)
 

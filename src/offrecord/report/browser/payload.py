@@ -22,7 +22,7 @@ from offrecord.content.boundary.shown import STEERING
 from offrecord.report.browser.index import browser_index
 from offrecord.report.browser.records import run_records
 from offrecord.report.browser.selection import MAX_RUNS, carried_runs, shown_rows
-from offrecord.report.browser.values import Tables
+from offrecord.report.browser.values import Tables, never_measured
 
 CHUNK: Final = 256_000
 """Characters of JSON after which a chunk is closed: some 30 runs of the usual size."""
@@ -97,6 +97,7 @@ def browser_fragment(
         "scales": _scales(facts),
         "items": dict(items),
         "steering": sorted(STEERING),
+        "unmeasured": never_measured(measures),
     }
     whole = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     scripts = "\n".join(_asset(name) for name in _SCRIPTS)

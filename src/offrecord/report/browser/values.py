@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from offrecord.measures.declare import Table
+from offrecord.measures.declare import Quantity, Table
 from offrecord.measures.pairings import DEFAULT_PAIRING
 from offrecord.transcript.schema import ROW_KEY
 
@@ -38,6 +38,7 @@ def shown_values(tables: Tables, runs: list[str]) -> dict[tuple[Any, ...], Value
     """
     found: dict[tuple[Any, ...], Values] = defaultdict(list)
     for table, rows in tables:
+        there = _there(table, rows)
         if table.row == "text":
             key, own = [*ROW_KEY], rows.filter(pl.col("run").is_in(runs))
         elif table.row == "pair":
@@ -47,19 +48,40 @@ def shown_values(tables: Tables, runs: list[str]) -> dict[tuple[Any, ...], Value
         else:
             continue
         for row in own.iter_rows(named=True):
-            found[tuple(row[name] for name in key)] += _shown(row, table)
+            found[tuple(row[name] for name in key)] += _shown(row, there)
     return found
 
 
-def _shown(row: Mapping[str, Any], table: Table) -> Values:
+def never_measured(tables: Tables) -> list[str]:
+    """What has no value in any row, with the reason: said once, not in every turn.
+
+    Args:
+        tables: The measure tables there are.
+    """
+    told = []
+    for table, rows in tables:
+        there = _there(table, rows)
+        bare = [one for one in table.quantities if one.shown and one not in there]
+        reasons = [_in_words(None, row) for row in rows.head(1).iter_rows(named=True)]
+        told += [f"{one.title} {reason}" for one in bare for reason in reasons]
+    return told
+
+
+def _there(table: Table, rows: pl.DataFrame) -> list[Quantity]:
+    """The quantities that are shown of each row: those with a value in any."""
+    known = {column for column in rows.columns if rows[column].null_count() < len(rows)}
+    return [one for one in table.quantities if one.shown and one.column in known]
+
+
+def _shown(row: Mapping[str, Any], there: Sequence[Quantity]) -> Values:
     """The values of one row; flags that are not raised are left out."""
     thought = " (reasoning)" if row.get("source") == "reasoning" else ""
     who = f", {row['coder']}" if row.get("coder") else ""
     words = "; ".join(dict.fromkeys(s["words"] for s in row.get("spans") or []))
     values = []
-    for one in table.quantities:
+    for one in there:
         value = row[one.column]
-        if value is False or not one.shown:
+        if value is False:
             continue
         text = _in_words(value, row)
         quoted = f"{text}: {words}" if words and value is not None else text

@@ -2,8 +2,8 @@
 
 A figure is a few panels, each a small Vega-Lite chart. The page embeds the panels' own
 specifications, one by one, so that they flow on a narrow screen; a file holds the same
-ones side by side. A specification names no colour: these come from the theme, so that a
-page can be light or dark.
+ones side by side. A specification names no colour: these come from the theme, and in
+the page from variables of its style.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ class Figure:
     panels: Sequence[Panel]
     columns: int
     """How many panels stand side by side where there is room."""
+    main: str
+    """The field of its data of which the text alternative names the ends."""
 
     def specs(self) -> list[dict[str, Any]]:
         """What the page embeds, one specification a panel."""
@@ -81,15 +83,51 @@ class Figure:
         whole: alt.ConcatChart = alt.ConcatChart.from_dict(self._concat())
         return whole
 
-    def file_spec(self) -> dict[str, Any]:
-        """The whole figure as one specification, in the light theme."""
-        config = theme("light", _FILE_FONT)
-        return {**self._concat(), "config": config, "background": "white"}
+    def file_spec(self, name: str = "light") -> dict[str, Any]:
+        """The whole figure as one specification.
+
+        Args:
+            name: Of its theme, `light` or `dark`.
+        """
+        return {**self._concat(), "config": theme(name, _FILE_FONT)}
+
+    def data(self) -> list[dict[str, Any]]:
+        """What is drawn: a row for each mark, with its panel."""
+        return [
+            {"panel": panel.title, **row}
+            for panel in self.panels
+            for row in panel.chart["data"]["values"]
+        ]
+
+    def alternative(self) -> str:
+        """What stands in the figure's place for those who do not see it."""
+        told = [
+            f"{one.title} ({one.n}): {_ends(one, self.main)}" for one in self.panels
+        ]
+        return f"{self.title}. {'; '.join(told)}."
 
     def _concat(self) -> dict[str, Any]:
         charts = [panel.sized(_PANEL) for panel in self.panels]
         whole = {"concat": charts, "columns": self.columns, "spacing": 28}
         return {"$schema": _SCHEMA, **whole}
+
+
+def _ends(panel: Panel, main: str) -> str:
+    """The lowest and the highest value of a panel, each with what it is of."""
+    rows = [row for row in panel.chart["data"]["values"] if row.get(main) is not None]
+    if not rows:
+        return "nothing to show"
+    rows.sort(key=lambda row: row[main])
+    low, high = (
+        f"{row[main]:.4g} ({', '.join(_names(row))})" for row in (rows[0], rows[-1])
+    )
+    return f"{main} {low}" if len(rows) == 1 else f"{main} from {low} to {high}"
+
+
+def _names(row: Mapping[str, Any]) -> list[str]:
+    """What a row is of: its words, and its place in time."""
+    time = [f"{name} {row[name]}" for name in ("round", "block") if name in row]
+    return [*(one for one in row.values() if isinstance(one, str)), *time]
 
 
 def figure(
@@ -107,7 +145,8 @@ def figure(
     told = {"id": name, **shape, **own}
     columns = shape.get("columns", 2)
     caption = told["caption"].replace("{scope}", scope_of(rows))
-    return Figure(told["id"], told["title"], caption, panels, columns)
+    main = shape.get("main", "points")
+    return Figure(told["id"], told["title"], caption, panels, columns, main)
 
 
 def scope_of(rows: Rows) -> str:
@@ -146,7 +185,7 @@ def theme(name: str, font: str = _FONT) -> dict[str, Any]:
     """The Vega-Lite configuration of a theme.
 
     Args:
-        name: `light` or `dark`.
+        name: `light`, `dark` or `page`.
         font: A CSS list of typefaces.
     """
     colours = {**_CONTENT["themes"][name], "font": font}

@@ -41,5 +41,7 @@ def ladder_figure(rows: Rows, names: Sequence[str]) -> Figure:
         ]
         n = counted([row for row in own if row["rung"] == own[0]["rung"]])
         order = list(dict.fromkeys(named(row["rung"]) for row in own))
-        panels.append(Panel(str(kind), n, drawn("ladder", values, rungs=order)))
+        models = list(dict.fromkeys(value["model"] for value in values))
+        chart = drawn("ladder", values, rungs=order, models=models)
+        panels.append(Panel(str(kind), n, chart))
     return figure("ladder", panels)

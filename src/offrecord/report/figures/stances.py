@@ -152,5 +152,7 @@ def round_figure(split: Rows, rates: Rows, *, by_scenario: bool = False) -> Figu
             runs = sum(r["runs"] for r in own if (r["agent"], r["round"]) == one)
             n = counted([{"runs": runs, "turns": sum(r["turns"] for r in own)}])
             title = ", ".join([measure, *reversed(group)])
-            panels.append(Panel(title, n, drawn("rounds", values, **shape)))
+            agents = list(dict.fromkeys(row["agent"] for row in split))
+            chart = drawn("rounds", values, agents=agents, **shape)
+            panels.append(Panel(title, n, chart))
     return figure("rounds-by-scenario" if by_scenario else "rounds", panels, split)

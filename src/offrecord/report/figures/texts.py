@@ -190,6 +190,7 @@ def survey_figure(rows: Rows, items: Mapping[str, str]) -> Figure | None:
             len(values),
             items=[*items.values()],
             domain=[-bound, bound],
+            unit="points of the scale",
         )
         panels.append(Panel(kind, counted(own[:1]), chart))
     return figure("surveys", panels, rows) if panels else None

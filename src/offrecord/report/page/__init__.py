@@ -39,32 +39,50 @@ def render_page(
         version: Of offrecord.
         banners: What has to be read first, such as that runs are missing.
     """
-    shown = evidence(found)
     record = [make(found) for make in RECORD]
+    shown = evidence(found)
+    return render(found.name, shown, record, browser, version, banners)
+
+
+def render(
+    name: str,
+    shown: Sequence[Section],
+    record: Sequence[Section],
+    browser: Fragment | None,
+    version: str,
+    banners: Sequence[str],
+) -> str:
+    """Sections as one HTML document.
+
+    Args:
+        name: Its heading.
+        shown: What stands before the transcripts.
+        record: What stands behind them.
+        browser: The transcripts, if it has any.
+        version: Of offrecord.
+        banners: What has to be read first.
+    """
+    held = browser or Fragment(html="", css="", js="", data={})
     data = {
         "figures": _json(
             {one.figure.id: one.figure.specs() for one in drawings(shown)}
         ),
-        "themes": _json({name: theme(name) for name in ("light", "dark")}),
-        **browser.data,
+        "look": _json(theme("page")),
+        **held.data,
     }
-    style = _asset("page.css") + browser.css
-    scripts = [_drawing_library(), _asset("page.js"), browser.js]
-    contents = [
-        *shown,
-        Section("transcripts", "Transcripts", (), short="Transcripts"),
-        *record,
-    ]
+    style = _asset("page.css") + held.css
+    scripts = [_drawing_library(), _asset("page.js"), held.js]
+    transcripts = [Section("transcripts", "Transcripts", ())] if browser else []
     return _template().render(
-        name=found.name,
+        name=name,
         version=version,
         policy=_policy(style, scripts),
         css=Markup(style),
         evidence=shown,
         record=record,
-        contents=contents,
+        contents=[*shown, *transcripts, *record],
         banners=banners,
-        browser={"html": Markup(browser.html)},
+        browser={"html": Markup(held.html)},
         data=[(name, Markup(text)) for name, text in data.items()],
         scripts=[Markup(script) for script in scripts],
     )

@@ -34,8 +34,6 @@ class Cell:
     """Small print under the figure, such as its interval."""
     shade: int | None = None
     """0 to 10: how strongly the cell is tinted."""
-    full: str = ""
-    """What the text is short for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,11 @@ class Table:
     total: bool = False
     """Whether the last row sums up the others."""
     kind: str = "table"
+
+    @property
+    def explained(self) -> list[Column]:
+        """The columns that say what they mean."""
+        return [column for column in self.columns if column.about]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +133,6 @@ class Section:
     blocks: Sequence[Block]
     lead: str = ""
     """What to take from it, in a sentence."""
-    short: str = ""
-    """What the table of contents calls it."""
     about: Sequence[str] = field(default=())
     """How to read it."""
 

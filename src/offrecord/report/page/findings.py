@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
-from typing import Any, Final, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.plain import plain
@@ -18,8 +18,9 @@ from offrecord.estimates.frames.splits import SplitFigures
 from offrecord.measures.english import said_unread
 from offrecord.records import Kind
 from offrecord.report.figures.grammar import short_names
+from offrecord.report.headline import KINDS, OFF_RECORD, beside
 from offrecord.report.numbers import UNDEFINED, interval, named, points, signed
-from offrecord.report.page.blocks import Cell, Quote, Text
+from offrecord.report.page.blocks import Cell, Column, Quote, Text
 from offrecord.transcript.audits import Anytime
 
 F = TypeVar("F")
@@ -27,8 +28,6 @@ M = TypeVar("M", bound=Mapping[str, Any])
 
 Row = Mapping[str, Any]
 """A row of plain values; what is undefined is None."""
-
-OFF_RECORD: Final = "off_record"
 
 
 @dataclass(frozen=True)
@@ -68,9 +67,7 @@ class Findings:
     @property
     def beside(self) -> str:
         """Where it was said, in a sentence."""
-        if self.channel == OFF_RECORD:
-            return self.other
-        return f"in the channel {self.other}"
+        return beside(self.channel)
 
     @overload
     def rows(
@@ -135,9 +132,8 @@ class Findings:
     @cached_property
     def kinds(self) -> list[str]:
         """The kinds of condition there are, alignment first, baseline last."""
-        order = [Kind.ALIGNMENT, Kind.EVIDENCE, Kind.PERSONA, Kind.BASELINE]
         found = {row["kind"] for row in self.rows("kinds", RATES)}
-        return [str(kind) for kind in order if kind in found]
+        return [str(kind) for kind in KINDS if kind in found]
 
     @cached_property
     def pressed(self) -> str:
@@ -167,29 +163,23 @@ class Findings:
         rates = self.rows("conditions", RATES, agent=self.target)
         return [row["condition"] for row in rates]
 
-    def was_measured(self, name: str) -> tuple[bool, list[str]]:
-        """Whether a measure was taken, and what was said of it."""
-        stated = self.estimates.head.measured.get(name)
-        if stated is None:
-            return False, []
-        return bool(stated["measured"]), list(stated["lines"])
+    def why_unmeasured(self, name: str) -> str:
+        """Why a measure has no value."""
+        unread, stated = self.unread(name), self.estimates.head.measured.get(name)
+        lines = [unread.text] if unread else stated["lines"] if stated else []
+        return "; ".join(lines) or "not asked for"
 
     def unread(self, measure: str) -> Text | None:
         """That texts are missing since they are in a language it does not know."""
         said = said_unread({"measured": self.estimates.head.measured}, measure)
         return Text(f"{said}.", "note") if said else None
 
-    def unmeasured(self, measure: str) -> Text:
-        """That a measure has no value: why, and what takes one that was not taken."""
-        if unread := self.unread(measure):
-            return unread
-        _, lines = self.was_measured(measure)
-        why = f" ({'; '.join(lines)})" if lines else ""
-        return Text(
-            f"Not measured{why}. 'offrecord measure {self.name} --measures {measure}' "
-            "does it, without calling the debating models.",
-            "note",
-        )
+    def model_column(self) -> Column:
+        """The column of the models, which says what their names are short for."""
+        short = [f"{self.called(one)} for {one}" for one in self.models]
+        told = [text for text in short if len({*text.split(" for ")}) > 1]
+        about = f"short names: {'; '.join(told)}" if told else ""
+        return Column("model", number=False, about=about)
 
 
 def by_estimate(

@@ -15,9 +15,20 @@ function quadrantNames() {
 }
 const wanted = { facets: {}, agent: "", status: "", quadrants: new Set(), text: "", hits: null };
 
+/** What is wanted, as it stands in the address; what is not asked for is left out. */
+function wantedNow() {
+  const { facets, agent, status, quadrants, text } = wanted;
+  const every = { ...facets, agent, status, quadrant: [...quadrants].join(""), text };
+  return new URLSearchParams(Object.entries(every).filter(([, value]) => value !== ""));
+}
+
 function isFiltered() {
-  const chosen = Object.values(wanted.facets).some((value) => value !== "");
-  return chosen || !!(wanted.agent || wanted.status || wanted.text || wanted.quadrants.size);
+  return wantedNow().size > 0;
+}
+
+/** Keep what is wanted in the address, so that it can be sent and comes back. */
+function keepWanted() {
+  history.replaceState(null, "", `#${wantedNow().toString() || "transcripts"}`);
 }
 
 /** Runs in order with how many of their turns match, and turns by quadrant. */
@@ -82,11 +93,12 @@ function drawFilters(changed) {
   fields.append(searchField(changed));
   const group = document.getElementById("tx-quadrants");
   const unasked = index.marks.some((marks) => marks.includes("-"));
-  for (const [letter, name, meaning] of index.channels.length > 1 ? quadrantNames() : []) {
-    if (letter === "-" && !unasked) continue;
+  const quadrants = index.channels.length > 1 ? quadrantNames() : [];
+  const asked = quadrants.filter(([letter]) => letter !== "-" || unasked);
+  for (const [letter, name] of asked) {
     const button = element(
       "button",
-      { type: "button", class: "tx-quadrant", "aria-pressed": "false", title: meaning, "data-quadrant": letter },
+      { type: "button", class: "tx-quadrant", "aria-pressed": "false", "data-quadrant": letter },
       mark(letter), element("span", {}, name), element("span", { class: "tx-number" }),
     );
     button.addEventListener("click", () => {
@@ -95,6 +107,7 @@ function drawFilters(changed) {
     });
     group.append(button);
   }
+  if (asked.length) group.after(folded("What the squares mean", meanings(asked.map(([, name, meaning]) => [name, meaning]))));
   document.getElementById("tx-filters").hidden = false;
   document.getElementById("tx-filters").addEventListener("submit", (e) => e.preventDefault());
 }
@@ -104,7 +117,7 @@ function searchField(changed) {
   let timer = 0;
   field.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => { wanted.text = field.value.trim(); lookUp(changed); }, 200);
+    timer = setTimeout(() => { wanted.text = field.value.trim(); keepWanted(); lookUp(changed); }, 200);
   });
   return labelled("text", field, "tx-search");
 }

@@ -36,8 +36,8 @@ function repeatName(run) {
 }
 
 function runLink(run, turn) {
-  const id = encodeURIComponent(store.index.ids[run]);
-  return `#run=${id}${turn ? `&turn=${encodeURIComponent(turn)}` : ""}`;
+  const place = new URLSearchParams({ run: store.index.ids[run], ...(turn ? { turn } : {}) });
+  return `#${[place, wantedNow()].filter((part) => part.size).join("&")}`;
 }
 
 function row(run) {

@@ -3,14 +3,16 @@
 async function follow() {
   const parameters = new URLSearchParams(window.location.hash.slice(1));
   const id = parameters.get("run");
+  const known = [...Object.keys(wanted.facets), "agent", "status", "quadrant", "text"];
+  const asked = known.filter((name) => parameters.has(name));
+  const now = wantedNow();
+  if (asked.some((name) => parameters.get(name) !== (now.get(name) || ""))) {
+    wantFrom(parameters);
+    lookUp(redraw);
+  }
   if (id === null) {
     hideReader();
-    const known = [...Object.keys(wanted.facets), "agent", "status", "quadrant", "text"];
-    if (known.some((name) => parameters.has(name))) {
-      wantFrom(parameters);
-      lookUp(redraw);
-      document.getElementById("transcripts").scrollIntoView();
-    }
+    if (asked.length) document.getElementById("transcripts").scrollIntoView();
     return;
   }
   const run = store.index.ids.indexOf(id);
@@ -27,18 +29,23 @@ function redraw() {
 }
 
 function filtersChanged() {
+  keepWanted();
   list.page = 0;
   redraw();
 }
 
 function clearFilters() {
   wantFrom(new URLSearchParams());
+  keepWanted();
   list.page = 0;
   lookUp(redraw);
 }
 
 function tellHeld() {
-  const { ids, total } = store.index;
+  const { ids, total, unmeasured } = store.index;
+  const bare = document.getElementById("tx-unmeasured");
+  bare.hidden = !unmeasured.length;
+  bare.textContent = `In no turn: ${unmeasured.map(plain).join("; ")}.`;
   if (ids.length === total) return;
   const note = document.getElementById("tx-held");
   note.hidden = false;

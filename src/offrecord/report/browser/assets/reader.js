@@ -80,7 +80,15 @@ function readerTitle(record) {
     element("p", { class: "tx-subtitle" }, [...rest, repeatName(reader.run)].filter(Boolean).join(" · ")),
     strip(reader.run),
     element("p", { class: "tx-meta" }, attemptsLine(record)),
-    element("p", { class: "tx-meta" }, element("span", { class: "tx-code" }, plain(record.id)), source ? ` from ${source}` : ""));
+    element("p", { class: "tx-meta" }, element("span", { class: "tx-code" }, plain(record.id)), source ? ` from ${source}` : ""),
+    itemsInWords(record));
+}
+
+/** What the survey's items say, once for all turns. */
+function itemsInWords(record) {
+  const asked = new Set(record.turns.flatMap((turn) => turn.outputs.flatMap((output) => output.items || [])));
+  const known = [...asked].filter((item) => Object.hasOwn(store.index.items, item));
+  return known.length ? folded("Survey items in words", meanings(known.map((item) => [item, store.index.items[item]]))) : null;
 }
 
 /** The planned turns of which nothing is there. */
@@ -112,6 +120,17 @@ function drawReader() {
       readerTitle(record),
       turnViews(run, record.turns, reader, absent),
       unreached(record)));
+  markHits(readerRoot(), wanted.text);
+}
+
+/** The turn that is asked for, or else the first in which the search found something. */
+function turnToShow(record, run, asked) {
+  const turns = [...readerRoot().querySelectorAll(".tx-turn")];
+  if (asked || !wanted.text) return turns.find((one) => one.dataset.turn === asked);
+  const slots = wanted.hits?.get(run);
+  const found = record.turns.find((turn) => slots?.has(slotOf(turn)));
+  return readerRoot().querySelector(".tx-hit")?.closest(".tx-turn")
+    || turns.find((one) => found && one.dataset.turn === `${found.agent}-${found.round}`);
 }
 
 /** Open a run and go to one of its turns. */
@@ -130,11 +149,13 @@ async function openReader(run, turn) {
     document.documentElement.classList.add("tx-reading");
     for (const other of document.body.children) other.inert = other !== root;
   }
-  const target = turn && [...root.querySelectorAll(".tx-turn")].find((one) => one.dataset.turn === turn);
+  const target = fresh || turn ? turnToShow(record, run, turn) : null;
   for (const one of root.querySelectorAll(".tx-turn-linked")) one.classList.remove("tx-turn-linked");
   if (target) {
     target.classList.add("tx-turn-linked");
-    target.scrollIntoView();
+    const hit = turn ? null : target.querySelector(".tx-hit");
+    if (hit) hit.scrollIntoView({ block: "center" });
+    else target.scrollIntoView();
     target.focus({ preventScroll: true });
   } else if (fresh) {
     document.getElementById("tx-title").focus({ preventScroll: true });
@@ -155,7 +176,7 @@ function hideReader() {
 }
 
 function closeReader() {
-  history.replaceState(null, "", "#transcripts");
+  keepWanted();
   hideReader();
 }
 

@@ -55,11 +55,11 @@ function slotOf(turn) {
  *   the share that is done and the slots found per run; false stops the search
  */
 async function searchTexts(query, report) {
-  const wanted = query.toLowerCase();
+  const pattern = finder(query);
   const hits = new Map();
   const chunks = store.index.chunks.length;
   const found = (output) =>
-    [output.text, output.reasoning].some((text) => text && text.toLowerCase().includes(wanted));
+    [output.text, output.reasoning].some((text) => text && text.search(pattern) >= 0);
   for (let number = 0; number < chunks; number++) {
     const runs = await chunk(number);
     runs.forEach((run, i) => {

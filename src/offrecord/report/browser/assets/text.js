@@ -65,6 +65,40 @@ function count(number, one, many) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many || `${one}s`}`;
 }
 
+/** What finds a text in another, case aside. */
+function finder(query) {
+  return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
+}
+
+/** Mark a text wherever it is shown below an element; what folds it away is opened. */
+function markHits(root, query) {
+  if (!query) return;
+  for (const box of root.querySelectorAll(".tx-text, .tx-label")) {
+    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    let whole = "";
+    while (walker.nextNode()) {
+      nodes.push([whole.length, walker.currentNode]);
+      whole += walker.currentNode.data;
+    }
+    const hits = [...whole.matchAll(finder(query))].reverse();
+    for (const [start, node] of nodes) {
+      for (const hit of hits) {
+        const from = Math.max(hit.index - start, 0);
+        const to = Math.min(hit.index + hit[0].length - start, node.data.length);
+        if (from >= to) continue;
+        const part = node.splitText(from);
+        part.splitText(to - from);
+        const made = element("mark", { class: "tx-hit" });
+        part.replaceWith(made);
+        made.append(part);
+      }
+    }
+    if (!hits.length) continue;
+    for (let fold = box.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }
+}
+
 const TOKEN = /[\p{L}\p{N}\p{M}]+(?:['’_-][\p{L}\p{N}\p{M}]+)*/gu;
 const LARGEST_TABLE = 4_000_000;
 

@@ -20,6 +20,12 @@ function valuesLine(values) {
     element("div", {}, element("dt", {}, plain(name)), element("dd", {}, plain(value)))));
 }
 
+/** Names, each with what it means. */
+function meanings(pairs) {
+  return element("dl", { class: "tx-meanings" }, pairs.map(([name, meaning]) =>
+    [element("dt", {}, plain(name)), element("dd", {}, plain(meaning))]));
+}
+
 function folded(summary, ...children) {
   return element("details", { class: "tx-folded" }, element("summary", {}, summary), children);
 }
@@ -114,7 +120,7 @@ function surveyGrid(surveys) {
     if (differs) differing++;
     const words = surveys.map((survey, s) => `${channelWords(survey.channel)} ${given[s] ?? "missing"}`).join(", ");
     const asked = Object.hasOwn(store.index.items, item) ? plain(store.index.items[item]) : null;
-    return element("li", { class: differs ? "tx-item tx-item-differs" : "tx-item", title: asked, "aria-label": `${asked || plain(item)}: ${words}${differs ? ", differs" : ""}` },
+    return element("li", { class: differs ? "tx-item tx-item-differs" : "tx-item", "aria-label": `${asked || plain(item)}: ${words}${differs ? ", differs" : ""}` },
       element("span", { class: "tx-item-name" }, plain(item)),
       given.map((value) => element("span", {}, value === null ? "–" : String(value).replace("-", "−"))));
   });
@@ -154,9 +160,9 @@ function quadrantBadges(run, turn) {
   return others.flatMap((channel) => {
     const found = quadrantNames().find(([l]) => l === markOf(run, turn, channel));
     if (!found || found[0] === "-") return [];
-    const [letter, name, meaning] = found;
+    const [letter, name] = found;
     const which = others.length > 1 ? `${channelWords(channel)}: ` : "";
-    return element("span", { class: "tx-verdict", title: meaning }, mark(letter), `${which}${name}`);
+    return element("span", { class: "tx-verdict" }, mark(letter), `${which}${name}`);
   });
 }
 

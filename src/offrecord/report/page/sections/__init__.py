@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from offrecord.measures.registry import known_measures
@@ -16,13 +16,14 @@ from offrecord.report.page.sections.record import (
     design_section,
     limits_section,
     missing_section,
+    unmeasured_section,
 )
 from offrecord.report.page.sections.rounds import rounds_section
 from offrecord.report.page.sections.similarity import cosine_section, entailment_section
 from offrecord.report.page.sections.split import split_section
 from offrecord.report.page.sections.surveys import survey_section
 
-_OWN: Final[Mapping[str, Callable[[Findings], Section]]] = {
+_OWN: Final[Mapping[str, Callable[[Findings], Section | None]]] = {
     "similarity": cosine_section,
     "entailment": entailment_section,
     "survey": survey_section,
@@ -32,23 +33,30 @@ _OWN: Final[Mapping[str, Callable[[Findings], Section]]] = {
 
 
 def evidence(found: Findings) -> list[Section]:
-    """What stands before the transcripts."""
+    """What stands before the transcripts; what was not measured is said once."""
+    measured = _measures(found)
+    bare = [name for name, section in measured.items() if section is None]
     return [
         *(make(found) for make in (split_section, rounds_section, certainty_section)),
         *gate_sections(found),
-        *_measures(found),
+        *(section for section in measured.values() if section is not None),
+        *([unmeasured_section(found, bare)] if bare else []),
         missing_section(found),
     ]
 
 
-def _measures(found: Findings) -> Iterator[Section]:
+def _measures(found: Findings) -> dict[str, Section | None]:
     """Those of measures that apply: without a silent channel there are no pairs."""
     alone = found.channel == found.spoken
+    sections = {}
     for measure in known_measures(found.facts):
         rows = {table.row for table in measure.tables if table.estimated}
         if rows and not (alone and rows <= {"item", "pair"}):
             own = _OWN.get(measure.name)
-            yield own(found) if own else default_section(found, measure)
+            sections[measure.name] = (
+                own(found) if own else default_section(found, measure)
+            )
+    return sections
 
 
 RECORD = (design_section, limits_section)

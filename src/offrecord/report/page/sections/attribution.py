@@ -24,40 +24,36 @@ from offrecord.report.page.findings import Findings, Row
 _TURNS: Final = ("accommodating", "consistent", "baseline")
 
 
-def attribution_section(found: Findings) -> Section:
+def attribution_section(found: Findings) -> Section | None:
     """Whether the text off the record names the pressure, with quotes."""
     rows = [row for row in found.listed("attribution") if row["rounds"] == "all"]
     unread = found.unread("attribution")
     if unread and not any(row["public_turns"] for row in rows):
         rows = []
-    blocks: list[Block] = [unread] if unread and rows else []
-    lead = ""
     coders = list(dict.fromkeys(row["rater"] for row in rows))
     coder = "judges" if "judges" in coders else next(iter(coders), "")
     own = [row for row in rows if row["rater"] == coder]
-    figure = attribution_figure(own, found.models) if own else None
     if not own:
-        blocks.append(found.unmeasured("attribution"))
-    else:
-        lead = _attribution_lead(own)
-        if figure is not None:
-            blocks.append(Drawing(figure))
-        blocks += [_attribution_table(found, rows), *found.quotes]
-        if coder == "lexical":
-            blocks.append(
-                Text(
-                    "These codes come from a word list, the baseline to hold a judge "
-                    "against: it finds some of what a reader would, and little that is "
-                    "not there. A judge codes the same texts with --judge MODEL.",
-                    "note",
-                )
+        return None
+    figure = attribution_figure(own, found.models)
+    blocks: list[Block] = [unread] if unread else []
+    if figure is not None:
+        blocks.append(Drawing(figure))
+    blocks += [_attribution_table(found, rows), *found.quotes]
+    if coder == "lexical":
+        blocks.append(
+            Text(
+                "These codes come from a word list, the baseline to hold a judge "
+                "against: it finds some of what a reader would, and little that is "
+                "not there. A judge codes the same texts with --judge MODEL.",
+                "note",
             )
+        )
     return Section(
         "attribution",
         "Whether it names the pressure",
         blocks,
-        lead=lead,
-        short="Attribution",
+        lead=_attribution_lead(own),
         about=(
             "Naming a relation or an incentive means little alone, since agents do so "
             "in turns where nothing is hidden too: read a share beside that of "

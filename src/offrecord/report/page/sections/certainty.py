@@ -51,7 +51,6 @@ def certainty_section(found: Findings) -> Section:
         "How sure, and for whom",
         list(_blocks(found)),
         lead=_lead(found),
-        short="Certainty",
         about=_ABOUT,
     )
 
@@ -102,7 +101,7 @@ def _scopes(found: Findings) -> Table:
         ],
         [
             cells(
-                "" if at else label,
+                label,
                 row.scope,
                 Scope(row.scope).claim,
                 points(row.value),
@@ -113,7 +112,7 @@ def _scopes(found: Findings) -> Table:
                 count(row.clusters),
             )
             for estimate, label in names.items()
-            for at, row in enumerate(_scope_rows(found, estimate))
+            for row in _scope_rows(found, estimate)
         ],
         caption="Percentage points. A scope with few clusters has a wide interval, and "
         "none with a single one or too few scenarios.",

@@ -27,7 +27,6 @@ def gate_sections(found: Findings) -> Iterator[Section]:
         "gate",
         "The gate after each block",
         [Drawing(path_figure(judged)), _table(judged)],
-        short="Gate",
         about=_ABOUT,
     )
 

@@ -37,31 +37,30 @@ _EXTRA: Final = (
 """What may tell rows of one quantity apart; named where there are several."""
 
 
-def default_section(found: Findings, measure: Measure) -> Section:
-    """What a measure found, or that it was not taken.
+def default_section(found: Findings, measure: Measure) -> Section | None:
+    """What a measure found; nothing where it was not taken.
 
     Args:
         found: What was found.
         measure: The measure.
     """
     rows = found.measured(measure.name)
+    if not rows:
+        return None
     title = measure.title or named(measure.name).capitalize()
     quantities = [one for table in measure.tables for one in table.estimated]
     said = [row for row in rows if row.get("form", "utterance") == "utterance"]
     spoken = [row for row in said if row.get("source", "text") == "text"]
     figure = quantity_figure(measure.name, title, spoken, quantities)
     unread = found.unread(measure.name)
-    blocks: list[Block] = [unread] if unread and rows else []
+    blocks: list[Block] = [unread] if unread else []
     if figure is not None:
         blocks.append(Drawing(figure))
-    blocks.append(
-        quantity_table(found, measure) if rows else found.unmeasured(measure.name)
-    )
+    blocks.append(quantity_table(found, measure))
     return Section(
         measure.name,
         title,
         blocks,
-        short=named(measure.name).capitalize(),
         about=[
             one for one in (f"{measure.about.capitalize()}.", measure.reading) if one
         ],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from offrecord.estimates.estimator import MissingFigures
 from offrecord.estimates.estimators import MISSING, STATUSES
-from offrecord.report.numbers import between, count, decimal, named
+from offrecord.report.numbers import UNDEFINED, between, count, decimal, named
 from offrecord.report.page.blocks import (
     Block,
     Code,
@@ -44,12 +44,11 @@ def missing_section(found: Findings) -> Section:
     planned = sum(row.of.missingness.planned for row in rows)
     return Section(
         "missing",
-        "What is missing, and how often it was tried",
+        "What is missing",
         list(_missing_blocks(found)),
         lead=f"{count(missing)} of {count(planned)} planned pairs of stances are "
         f"missing; {count(found.ended_runs)} runs took {count(found.attempts)} "
         "attempts.",
-        short="Missing",
         about=(
             "Missing is never counted as agreement. The worst case is the range that a "
             "rate could have, were every missing stance known.",
@@ -131,6 +130,34 @@ def _reasons(row: MissingFigures, found: Findings) -> str:
     )
 
 
+def unmeasured_section(found: Findings, measures: Sequence[str]) -> Section:
+    """Which measures were not taken, why, and what takes them."""
+    command = f"offrecord measure {found.name} --measures"
+    return Section(
+        "unmeasured",
+        "What was not measured",
+        [
+            Table(
+                "Not measured",
+                [
+                    Column("measure", number=False),
+                    Column("why", number=False),
+                    Column("what measures it", number=False),
+                ],
+                [
+                    cells(
+                        named(name),
+                        found.why_unmeasured(name),
+                        UNDEFINED if found.unread(name) else f"{command} {name}",
+                    )
+                    for name in measures
+                ],
+            )
+        ],
+        lead="Each command reads the stored texts and calls no debating model.",
+    )
+
+
 def design_section(found: Findings) -> Section:
     """The design, the versions and the prompts."""
     blocks: list[Block] = [
@@ -157,7 +184,7 @@ def design_section(found: Findings) -> Section:
         blocks += next(iter(prompts.values()))
     else:
         blocks += [Fold(f"Prompts of {name}", codes) for name, codes in prompts.items()]
-    return Section("design", "What was asked", blocks, short="Design")
+    return Section("design", "What was asked", blocks)
 
 
 def _versions(found: Findings) -> list[tuple[str, str]]:
@@ -174,4 +201,4 @@ def limits_section(found: Findings) -> Section:
     """The limits, in plain words."""
     del found
     blocks = [Text(text) for text in LIMITS]
-    return Section("limits", "What this cannot say", blocks, short="Limits")
+    return Section("limits", "What this cannot say", blocks)

@@ -35,10 +35,9 @@ def rounds_section(found: Findings) -> Section:
     """How the two channels part over a debate."""
     return Section(
         "rounds",
-        "How it goes over the debate",
+        "Over the rounds",
         list(_blocks(found)),
         lead=_lead(found),
-        short="Rounds",
         about=_ABOUT,
     )
 

@@ -13,30 +13,24 @@ from offrecord.report.page.findings import Findings, Row
 from offrecord.report.page.sections.measures import quantity_table
 
 
-def cosine_section(found: Findings) -> Section:
+def cosine_section(found: Findings) -> Section | None:
     """Similarity of the two channels' texts, with floor and ceiling."""
     rows = found.listed("cosine", agent=found.target)
     known = found.measured("similarity")
     variants = list(dict.fromkeys(row["variant"] for row in rows if known))
-    blocks: list[Block] = []
-    lead = ""
-    if variants:
-        own = [row for row in rows if row["variant"] == variants[0]]
-        own.sort(key=lambda row: found.conditions.index(row["condition"]))
-        figure = cosine_figure(own, found.models)
-        if figure is not None:
-            blocks.append(Drawing(figure))
-        means = found.measured("similarity", variant=variants[0], estimate="level")
-        blocks.append(quantity_table(found, SIMILARITY))
-        lead = _cosine_lead(means)
-    else:
-        blocks.append(found.unmeasured("similarity"))
+    if not variants:
+        return None
+    own = [row for row in rows if row["variant"] == variants[0]]
+    own.sort(key=lambda row: found.conditions.index(row["condition"]))
+    figure = cosine_figure(own, found.models)
+    means = found.measured("similarity", variant=variants[0], estimate="level")
+    blocks: list[Block] = [] if figure is None else [Drawing(figure)]
+    blocks.append(quantity_table(found, SIMILARITY))
     return Section(
         "similarity",
         "How alike the texts are",
         blocks,
-        lead=lead,
-        short="Similarity",
+        lead=_cosine_lead(means),
         about=(
             "A cosine alone has no zero: read it against the floor (texts of another "
             "run and round) and the ceiling (two samples of one channel).",
@@ -62,7 +56,7 @@ def _entailment_lead(means: Sequence[Row]) -> str:
     return f"The mean probability that the two contradict is {', '.join(told)}."
 
 
-def entailment_section(found: Findings) -> Section:
+def entailment_section(found: Findings) -> Section | None:
     """Natural language inference between the two channels."""
     rows = [
         row
@@ -70,20 +64,13 @@ def entailment_section(found: Findings) -> Section:
         if row["estimate"] == "level"
     ]
     figure = entailment_figure(rows, found.models) if rows else None
-    blocks: list[Block] = []
-    lead = ""
     if figure is None:
-        blocks.append(found.unmeasured("entailment"))
-    else:
-        blocks.append(Drawing(figure))
-        lead = _entailment_lead(found.measured("entailment", estimate="level"))
-        blocks.append(quantity_table(found, ENTAILMENT))
+        return None
     return Section(
         "entailment",
         "Whether they contradict each other",
-        blocks,
-        lead=lead,
-        short="Entailment",
+        [Drawing(figure), quantity_table(found, ENTAILMENT)],
+        lead=_entailment_lead(found.measured("entailment", estimate="level")),
         about=(
             "Labels are stripped first: with them in, two texts contradict each other "
             "by their labels alone.",

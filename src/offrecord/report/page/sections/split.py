@@ -20,6 +20,7 @@ from offrecord.report.figures.stances import (
     divergence_figure,
     split_figure,
 )
+from offrecord.report.headline import Headline, headline
 from offrecord.report.numbers import (
     UNDEFINED,
     between,
@@ -40,7 +41,6 @@ from offrecord.report.page.blocks import (
     shade,
 )
 from offrecord.report.page.findings import Findings, bounded, by_estimate
-from offrecord.report.page.headline import headline
 from offrecord.report.page.sections.reach import doses, evidence, ladder
 
 _ABOUT: Final = (
@@ -84,14 +84,25 @@ def _columns(found: Findings) -> list[Column]:
 
 def split_section(found: Findings) -> Section:
     """The public shift, and how much of it appears only in public."""
+    told = _told(found)
+    figures = [Text(told.figures)] if told.figures else []
     return Section(
         "split",
         "What the audience changes",
-        list(_blocks(found)),
-        lead=headline(found),
-        short="The split",
+        [*figures, *_blocks(found)],
+        lead=told.verdict,
         about=_ABOUT,
     )
+
+
+def _told(found: Findings) -> Headline:
+    of_kind = {"agent": found.target, "kind": found.pressed}
+    rates = found.rows("kinds", RATES, **of_kind)
+    if not rates:
+        return Headline("No run has ended yet, so there is nothing to say.")
+    split = {row.of.estimate: row.of for row in found.rows("kinds", SPLIT, **of_kind)}
+    who = {"agent": found.target, "kind": found.pressed, "where": found.beside}
+    return headline(rates[0].of, split, **who)
 
 
 def _blocks(found: Findings) -> Iterator[Block]:
@@ -170,7 +181,7 @@ def _models_table(found: Findings, kind: str) -> Table:
     told = "" if moved else " What baseline shows is there without any pressure."
     return Table(
         f"{found.target} under {kind}" if moved else f"{found.target} at baseline",
-        [Column("model", number=False), *_columns(found)[skipped:]],
+        [found.model_column(), *_columns(found)[skipped:]],
         [[row[0], *row[1 + skipped :]] for row in rows],
         caption=f"Percentage points; {weights}. Intervals are 95 % ones for "
         f"{pooled[0].of.scope}.{told}",
@@ -196,7 +207,7 @@ def _model_row(
         changed = between(Range(bracket.floor.changed_low, bracket.floor.changed_high))
     at_first = bracket is not None and bracket.source == REPEATS
     return cells(
-        Cell(name, full=str(row.get("model", ""))),
+        name,
         estimated("public_shift", sign=True),
         estimated("conversion", sign=True),
         estimated("audience_effect", sign=True),

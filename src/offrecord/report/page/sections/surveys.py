@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from offrecord.measures.survey_gap import MEASURE as SURVEY
 from offrecord.report.figures.texts import survey_figure
 from offrecord.report.numbers import decimal
-from offrecord.report.page.blocks import Block, Drawing, Section
+from offrecord.report.page.blocks import Drawing, Section
 from offrecord.report.page.findings import Findings, Row
 from offrecord.report.page.sections.measures import quantity_table
 
 
-def survey_section(found: Findings) -> Section:
+def survey_section(found: Findings) -> Section | None:
     """What the survey says in each channel, item by item."""
     rows = found.measured("survey", quantity="answer")
     items = {
@@ -20,17 +20,14 @@ def survey_section(found: Findings) -> Section:
         for item, text in _items(found, rows).items()
     }
     figure = survey_figure(rows, items) if rows else None
-    blocks: list[Block] = []
     if figure is None:
-        blocks.append(found.unmeasured("survey"))
-    else:
-        blocks += [Drawing(figure), quantity_table(found, SURVEY, _items(found, rows))]
+        return None
+    table = quantity_table(found, SURVEY, _items(found, rows))
     return Section(
         "surveys",
         "What the surveys say",
-        blocks,
+        [Drawing(figure), table],
         lead=_survey_lead(found, rows),
-        short="Surveys",
         about=(
             "The same statements are put to the agent in both channels. A gap of zero "
             "means that it answered them alike.",
