@@ -13,7 +13,7 @@ import pytest
 from offrecord.cli.summary import show_summary
 from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.estimate import Estimate
-from offrecord.report.headline import Headline, headline
+from offrecord.report.headline import Headline, beside, headline
 from tests.simulated_studies import held_study
 
 
@@ -41,7 +41,10 @@ ABOVE, OPEN, BELOW = (
 
 
 def told(
-    conversion: Bounds, audience: Bounds, shift: Bounds | None = None, **rates: Any
+    conversion: Bounds,
+    audience: Bounds,
+    shift: Bounds | None = None,
+    where: str = "off the record",
 ) -> Headline:
     whole = shift or Bounds(conversion.value + audience.value, 0.01, 0.9)
     parts = {
@@ -49,13 +52,13 @@ def told(
         "conversion": conversion,
         "audience_effect": audience,
     }
-    known: Any = SimpleNamespace(turns=40, missing=0, planned=40, **rates)
+    known: Any = SimpleNamespace(turns=40, missing=0, planned=40)
     return headline(
         known,
         {name: estimate(*bounds) for name, bounds in parts.items()},
         agent="alpha",
         kind="alignment",
-        where="off the record",
+        where=where,
     )
 
 
@@ -113,6 +116,12 @@ def test_with_both_parts_open_the_shift_decides(shift: Bounds, said: str) -> Non
     verdict = told(OPEN, OPEN, shift).verdict
     assert said in verdict
     assert "there is an audience effect" not in verdict
+
+
+def test_another_channel_is_called_by_its_name() -> None:
+    assert beside("off_record") == "off the record"
+    verdict = told(OPEN, ABOVE, where=beside("record_only")).verdict
+    assert "whether anything holds in the channel record only too" in verdict
 
 
 def test_the_figures_have_their_signs_and_add_up() -> None:
