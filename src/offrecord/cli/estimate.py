@@ -138,10 +138,12 @@ def estimate(
     estimates = estimate_study(loaded, wanted)
     write_estimates(loaded, estimates)
     show_partial(loaded)
-    _print(estimates, leaderboard, as_list=as_list)
+    _print(loaded, estimates, leaderboard, as_list=as_list)
 
 
-def _print(estimates: Estimates, form: str | None, *, as_list: bool) -> None:
+def _print(
+    study: Record, estimates: Estimates, form: str | None, *, as_list: bool
+) -> None:
     from offrecord.estimates.board import leaderboard
     from offrecord.estimates.estimators import RATES
     from offrecord.estimates.frames.table import as_json
@@ -154,7 +156,7 @@ def _print(estimates: Estimates, form: str | None, *, as_list: bool) -> None:
     elif as_list:
         click.echo(as_json(estimates.of(RATES)))
     else:
-        print_estimates(estimates)
+        print_estimates(estimates, study)
 
 
 def _print_card(studies: tuple[Path, ...], scope: str, form: str) -> None:

@@ -35,9 +35,10 @@ from offrecord.estimates.frames.doses import DoseFigures
 from offrecord.estimates.frames.floors import FloorFigures
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.row import Row
-from offrecord.report.headline import Headline
+from offrecord.report.headline import study_headline
 from offrecord.report.numbers import between, chance, interval, known, points
 from offrecord.report.terminal import print_summary, print_whole, visible
+from offrecord.transcript.record import Record
 
 F = TypeVar("F")
 _Columns = Mapping[str, Callable[[F], str]]
@@ -47,12 +48,12 @@ _TOLD: Final = ("public", "public_shift")  # that stand for the others of their 
 _MOST: Final = 6  # lines of a kind that are printed
 
 
-def print_estimates(estimates: Estimates, headline: Headline | None = None) -> None:
+def print_estimates(estimates: Estimates, study: Record | None = None) -> None:
     """Print the main tables of a study's estimates to standard output.
 
     Args:
         estimates: As `estimate_study` gives them.
-        headline: What is told of the study first.
+        study: The study, for what is told of it first.
     """
     console, estimates = Console(), estimates.shown
     rates = estimates.of(RATES)
@@ -105,8 +106,10 @@ def print_estimates(estimates: Estimates, headline: Headline | None = None) -> N
         [key for key in keys if any(key in row for row in estimates.of(AGAINST))],
         _AGAINST,
     )
-    if headline:
-        console.print(Text(f"{headline}\n"))
+    views = [estimates.view("kinds", part) for part in (RATES, SPLIT)]
+    told = study_headline(study, *views) if study else None
+    if told:
+        console.print(Text(f"{told}\n"))
     for line in _remarks(estimates):
         console.print(Text(line, style="dim italic"))
 
