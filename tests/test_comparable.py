@@ -164,7 +164,7 @@ def test_a_model_that_was_added_is_listed_and_never_pooled(
     both = open_record(tmp_path / "both")
     for new, old, where in (
         (both, earlier, "this study"),
-        (earlier, both, "the earlier one"),
+        (earlier, both, "the earlier study"),
     ):
         found = audit_study(new, WIDE, old.path)
         [check] = found.checks

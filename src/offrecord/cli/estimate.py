@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from offrecord.estimates.file import Estimates
+    from offrecord.transcript.record import Record
 
 
 @click.command()

@@ -107,9 +107,8 @@ def print_estimates(estimates: Estimates, study: Record | None = None) -> None:
         _AGAINST,
     )
     views = [estimates.view("kinds", part) for part in (RATES, SPLIT)]
-    told = study_headline(study, *views) if study else None
-    if told:
-        console.print(Text(f"{told}\n"))
+    if study and (first := study_headline(study, *views)):
+        console.print(Text(f"{first}\n"))
     for line in _remarks(estimates):
         console.print(Text(line, style="dim italic"))
 
