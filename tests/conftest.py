@@ -23,7 +23,14 @@ SLOW: Final = frozenset(
         *("comparable", "contrasts", "costs", "coverage", "declared", "docs"),
         *("entailment", "estimating", "generate", "llmagora_content"),
         *("export", "faults", "fuzz", "hierarchical", "hostile", "inspect"),
-        *("interruption", "llamacpp", "llmagora", "measuring", "population"),
+        *(
+            "interruption",
+            "languages",
+            "llamacpp",
+            "llmagora",
+            "measuring",
+            "population",
+        ),
         *("package", "pilot", "providers_openai", "python", "quirks", "ray"),
         *(
             "recovery",
@@ -31,6 +38,7 @@ SLOW: Final = frozenset(
             "report",
             "report_browser",
             "scripts",
+            "s3",
             "side_by_side",
             "secrets",
             "shards",

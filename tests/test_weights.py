@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import io
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from offrecord.cli.models import models
@@ -149,6 +151,27 @@ def test_models_list_says_what_is_here() -> None:
     assert "98 MB" in listing
     assert "  not fetched" in listing
     assert "  fetched" not in listing
+
+
+def test_models_list_says_how_long_a_call_takes_where_one_can_be_made() -> None:
+    lines = CliRunner().invoke(models, ["list"]).output.splitlines()
+    of = {line.split()[0]: line for line in lines if not line.startswith(" ")}
+    for name, model in known_models().items():
+        assert model.licence in of[name]
+        assert (f"{model.seconds:g} s a call" in of[name]) is model.is_file
+    larger = known_models()["qwen2.5-coder-1.5b"]
+    assert larger.seconds > known_models()["qwen2.5-coder-0.5b"].seconds
+    assert "1117 MB" in of[larger.name]
+
+
+def test_wheels_give_every_known_model_in_the_order_of_its_parts() -> None:
+    wheels = yaml.safe_load(Path("scripts/wheels.yaml").read_text(encoding="utf-8"))
+    assert wheels.keys() == known_models().keys()
+    parts = [part["member"] for part in wheels["qwen2.5-coder-1.5b"]]
+    assert len(parts) == 22
+    assert [re.findall(r"\d+", part)[-1] for part in parts] == sorted(
+        f"{number:02d}" for number in range(1, 23)
+    )
 
 
 def wheel(folder: Path, name: str, content: bytes) -> None:

@@ -7,13 +7,15 @@ them.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import fsspec
 
 from offrecord.records import OffrecordError, first_line
 from offrecord.runner.options import refuse_secret
 from offrecord.transcript.store import write_bytes
+
+_OBJECT_STORES: Final = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 
 
 def is_remote(root: str) -> bool:
@@ -65,7 +67,8 @@ def write_address(address: str, data: bytes) -> None:
         return
     try:
         system, path = _opened(address)
-        system.makedirs(system._parent(path), exist_ok=True)
+        if not _is_object_store(system):  # it has no folders, and would make a bucket
+            system.makedirs(system._parent(path), exist_ok=True)
         system.pipe_file(path, data)  # object stores put a file whole
     except Exception as error:
         raise _failed(address, error) from None
@@ -101,6 +104,13 @@ def find_addresses(root: str, pattern: str) -> list[str]:
         raise _failed(root, error) from None
     names = map(system.unstrip_protocol, found) if is_remote(root) else map(str, found)
     return sorted(names)
+
+
+def _is_object_store(system: Any) -> bool:  # noqa: ANN401
+    names = (
+        system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)
+    )
+    return not _OBJECT_STORES.isdisjoint(names)
 
 
 def _opened(address: str) -> tuple[Any, str]:
