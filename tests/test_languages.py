@@ -179,6 +179,8 @@ def test_an_example_goes_from_run_to_report(language: str, tmp_path: Path) -> No
     assert set(markers["status"]) == {NOT_ENGLISH}
     lengths = pl.read_parquet(study / "measures" / "length.parquet")
     assert lengths["words"].min() > 5  # type: ignore[operator]
+    refused = offrecord("estimate", str(study), "--without-aware", code=2).stderr
+    assert "--without-aware: 96 of 96 missing: not English" in refused
     offrecord("estimate", str(study))
     estimates = json.loads((study / "estimates.json").read_text(encoding="utf-8"))
     rows = [row for row in estimates["measures"] if row["measure"] == "markers"]

@@ -38,6 +38,7 @@ from offrecord.estimates.views import LISTS, views_of
 from offrecord.measures.codes.awareness import AWARENESS, aware_flags
 from offrecord.measures.codes.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import draws_of, stance_draws
+from offrecord.measures.english import said_unread
 from offrecord.measures.parsed import pairs_of, parse, stances_of
 from offrecord.measures.stored import measured_facts, stored_measures
 from offrecord.records import OffrecordError
@@ -186,6 +187,8 @@ def _pairs(study: Record, *, without_aware: bool) -> pl.DataFrame:
             f"{study.path / AWARENESS.file}: no such file; run 'offrecord measure "
             f"{study.path} --measures awareness' first"
         )
+    if unread := said_unread(study.facts, "awareness"):
+        raise OffrecordError(f"--without-aware: {unread} (awareness)")
     rows = study.transcript.select("run", "attempt", "ended")
     kept = first_ended(rows).select("run", "attempt").unique()
     flags = aware_flags(table, study.transcript)
