@@ -14,7 +14,7 @@ def models() -> None:
 def list_models() -> None:
     """List the known models: size, licence, speed, and whether they are downloaded.
 
-    The speed is that of a call of a debate on two idle cores.
+    The speed is that of the first call of a debate on two cores; later ones take less.
     """
     from offrecord.providers.weights import known_models
 
@@ -22,8 +22,8 @@ def list_models() -> None:
         here = model.place.exists()
         size = f"{model.size / 1e6:.0f} MB"
         state = "fetched" if here else "not fetched"
-        speed = f"{model.seconds:g} s a call" if model.seconds else ""
-        line = f"{model.name:<20}  {size:>7}  {model.licence}  {speed:<12}  {state}"
+        speed = f"{model.seconds:g} s" if model.seconds else ""
+        line = f"{model.name:<20}  {size:>7}  {model.licence}  {speed:>5}  {state}"
         click.echo(line)
         click.echo(f"    {model.good_for}")
 

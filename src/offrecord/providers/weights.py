@@ -49,22 +49,20 @@ class KnownFile(_Strict):
 
     path: Annotated[str, AfterValidator(_inside)]
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    size: int = Field(gt=0)
-    """Bytes."""
+    size: int = Field(gt=0)  # bytes
 
 
 class KnownModel(_Strict):
     """One entry of `content/data/models.yaml`."""
 
     name: str = Field(pattern=r"^[a-z0-9][\w.-]*$")
-    repo: str
-    """The repository on the Hub, `owner/name`."""
+    repo: str  # on the Hub, `owner/name`
     revision: str = Field(pattern=r"^[0-9a-f]{40}$")
     licence: str
     good_for: str
     files: list[KnownFile] = Field(min_length=1)
     seconds: float | None = Field(default=None, gt=0)
-    """What a call of a debate takes on two idle cores; None where it answers none."""
+    """Of a debate's first call on two cores (see `models.yaml`); None without calls."""
 
     @property
     def is_file(self) -> bool:
