@@ -99,3 +99,23 @@ def test_shards_in_a_bucket_are_the_study_of_one_machine(
     study = import_logs(root, tmp_path / "study")
     assert everything(study) == everything(whole)
     assert log_root(tmp_path / "study", None) == root  # what is added goes there
+
+
+def test_a_write_that_was_interrupted_loses_no_debate(
+    root: str, tmp_path: Path
+) -> None:
+    broken, store = f"{BUCKET}/broken", fsspec.filesystem("s3")
+    store.copy(f"{root}/1-of-2", f"{broken}/1-of-2", recursive=True)
+    [first, second] = find_addresses(f"{broken}/1-of-2", "*.eval")
+    kept = read_address(first)
+    # What a machine leaves that dies while it sends a log: parts, and no log.
+    remove_address(second)
+    bucket, key = second.removeprefix("s3://").split("/", 1)
+    store.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
+    assert find_addresses(f"{broken}/1-of-2", "*.eval") == [first]
+    out = tmp_path / "study"
+    assert import_logs(broken, out).ended_runs == 1
+    done = shard(tmp_path / "again", broken, Part(1, 2), **ASKED)
+    assert done == ShardFinished(2, 2)
+    assert read_address(first) == kept
+    assert import_logs(broken, out).ended_runs == 2
