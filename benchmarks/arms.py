@@ -181,7 +181,7 @@ def named(
 
 
 RANKED: Final[Mapping[str, Callable[[Planted], float]]] = {
-    "audience_effect": lambda one: one.public - one.off_record,
+    "audience_effect": lambda one: round(one.public - one.off_record, 6),
     "conversion": lambda one: one.off_record,
     "evidence_response": lambda one: one.evidence,
     "missing": lambda one: one.missing,

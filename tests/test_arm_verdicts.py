@@ -24,11 +24,22 @@ from offrecord.estimates.arrays.arms import (
 )
 from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
 from offrecord.estimates.arrays.onesided import At, p_above, p_below
+from offrecord.estimates.board import leaderboard
+from offrecord.estimates.estimator import Wanted
+from offrecord.estimates.estimators import RATES
 from offrecord.estimates.frames.arm_verdicts import verdict_rows
 from offrecord.estimates.frames.arms import arm_rows, placebos
 from offrecord.estimates.frames.weighing import How
+from offrecord.estimates.study import estimate_study
 from offrecord.measures.parsed import pairs_of
 from offrecord.protocol.arms import arm_of
+from offrecord.records import OffrecordError
+from offrecord.report.gather import gather
+from offrecord.report.leaderboard import as_json, as_markdown
+from offrecord.report.page.blocks import Drawing
+from offrecord.report.page.sections.arms import arm_sections
+from offrecord.transcript.record import open_record
+from offrecord.transcript.store import write_study_json
 from tests.simulated_studies import held_study
 
 MARGIN = 0.15
@@ -321,3 +332,49 @@ def test_planted_arms_go_through_prompts_and_parsers(tmp_path: Path) -> None:
         assert evidence["right"].mean() == pytest.approx(
             truth.evidence, abs=4 * error + 1e-9
         )
+
+
+def test_the_leaderboard_and_the_report_show_each_arm(tmp_path: Path) -> None:
+    asked = {"forms": ["utterance"], "elicit": ["target"], "holdout": True}
+    levels = ("evidence_first", "evidence_first_placebo")
+    study = held_study(
+        tmp_path / "study",
+        "arms",
+        scenarios=("promotion",),
+        conditions=("baseline", "alignment-future", "evidence"),
+        factors={"arm": levels},
+        runs=3,
+        rounds=2,
+        ask=asked,
+    )
+    plain = (dataclasses.asdict(arm_of(level)) for level in levels)
+    arms = {
+        level: {**one, "channel_words": list(one["channel_words"])}
+        for level, one in zip(levels, plain, strict=True)
+    }
+    facts = {**study.facts, "ask": asked, "arms": arms}
+    write_study_json(study.path, facts)
+    record = open_record(study.path)
+    estimates = estimate_study(record, Wanted())
+    rates = {row["factor_arm"] for row in estimates.of(RATES)}
+    assert rates == set(levels)  # no row pools arms
+    board = leaderboard(estimates)
+    [line] = board.lines
+    assert (line["arm"], line["against"]) == levels
+    assert line["verdict"] == "inconclusive"
+    assert line["runs_needed"] > 3
+    shown = json.loads(as_json(board.lines, board.notes))
+    assert shown["lines"][0]["verdict"] == "inconclusive"
+    text = as_markdown(board.lines, board.notes)
+    assert "| evidence_first | evidence_first_placebo | inconclusive |" in text
+    assert "runs a cell would settle it" in text
+    [section] = arm_sections(gather(record, estimates, None))
+    kinds = [block.kind for block in section.blocks]
+    assert kinds[:2] == ["figure", "table"]
+    [figure] = [block.figure for block in section.blocks if isinstance(block, Drawing)]
+    [arrow] = figure.panels[0].chart["data"]["values"]
+    assert arrow["arm"] == "evidence_first"
+    assert arrow["Z"] == pytest.approx(100 * line["z"])
+    bare = dataclasses.replace(estimates, parts={**estimates.parts, "arms": []})
+    with pytest.raises(OffrecordError, match="--leaderboard: no arm was asked beside"):
+        leaderboard(bare)

@@ -163,3 +163,20 @@ def test_an_arm_that_names_a_channel_is_warned_about(
     planned = offrecord("plan", *asked)
     assert planned.code == 0
     assert warned in planned.err
+
+
+def test_a_plan_says_what_it_can_show_of_arms(offrecord: Offrecord) -> None:
+    six = ("promotion", "endorsement", "manuscript", "newsroom", "clinic", "hiring")
+    scenarios = [word for name in six for word in ("--scenario", name)]
+    kinds = ("baseline", "alignment-future", "evidence")
+    conditions = [word for name in kinds for word in ("--condition", name)]
+    arms = "arm=none,reflection,reflection_placebo"
+    asked = ("--runs", "20", "--shadows", "0", "--forms", "utterance")
+    done = offrecord("plan", *scenarios, *conditions, "--factor", arms, *asked)
+    # One arm: z = 1.96 + .842 = 2.80. A turn's variance counts (1 + 4 x .4) / 5 = .52.
+    # R, Z: sqrt(2 x .3 x .7 x .52 / 120) = .0427, x 2.80 = 12; Y: .0279 x 2.80 = 7.8.
+    assert "Z 12.0, Y 7.8, R 12.0" in done.out
+    # 18 cells x 20 runs x 20 calls: both agents, two channels, five turns.
+    assert "for each arm or placebo: 7,200 calls; screening" in done.out
+    plain = offrecord("plan", "--scenario", "promotion")
+    assert "judged" not in plain.out

@@ -6,12 +6,13 @@ Nothing is computed here. Arms that were screened on stored histories have no ve
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from offrecord.estimates.arrays.arms import MARGIN, ArmVerdict
 from offrecord.estimates.estimators import ARM_VERDICTS, ARMS
 from offrecord.estimates.file import Estimates
+from offrecord.estimates.frames.arm_verdicts import ArmVerdictFigures
 from offrecord.estimates.frames.arms import NONE, ArmFigures
 from offrecord.estimates.frames.row import Row
 from offrecord.records import OffrecordError
@@ -46,13 +47,25 @@ def leaderboard(estimates: Estimates) -> Board:
     Raises:
         OffrecordError: If the study compares no arms.
     """
-    changes = estimates.of(ARMS)
+    changes, verdicts = estimates.of(ARMS), estimates.of(ARM_VERDICTS)
     if not changes:
         raise OffrecordError(
             "--leaderboard: no arm was asked beside none or its placebo: run with "
             "--factor arm=none,ARM,ARM_placebo"
         )
-    said = {(_key(row), row.of.arm): row.of for row in estimates.of(ARM_VERDICTS)}
+    return board_of(changes, verdicts)
+
+
+def board_of(
+    changes: Sequence[Row[ArmFigures]], verdicts: Sequence[Row[ArmVerdictFigures]]
+) -> Board:
+    """The lines of some arms.
+
+    Args:
+        changes: What they change.
+        verdicts: What is said of them.
+    """
+    said = {(_key(row), row.of.arm): row.of for row in verdicts}
     of: dict[tuple[Any, str], list[Row[ArmFigures]]] = {}
     for row in changes:
         of.setdefault((_key(row), row.of.arm), []).append(row)
@@ -70,6 +83,9 @@ def leaderboard(estimates: Estimates) -> Board:
             "p_adjusted": judged.p_adjusted if judged else math.nan,
             "runs_a_cell": judged.runs_a_cell if judged else math.nan,
             "runs_needed": judged.runs_needed if judged else math.nan,
+            "runs": max(row.of.runs for row in rows),
+            **_levels(own, "z", "audience_effect"),
+            **_levels(own, "r", "evidence_response"),
         }
         for name in CHANGES:
             bounds = own[name].bounds if name in own else (math.nan,) * 3
@@ -78,7 +94,16 @@ def leaderboard(estimates: Estimates) -> Board:
             )
         lines.append(line)
     lines.sort(key=_place)
-    return Board(lines, list(dict.fromkeys(_notes(lines, estimates))))
+    margins = [row.of.margin for row in verdicts] or [MARGIN]
+    scope = next((row.of.scope for row in changes), "")
+    return Board(lines, _notes(lines, margins[0], scope))
+
+
+def _levels(own: Mapping[str, ArmFigures], letter: str, name: str) -> dict[str, float]:
+    """A quantity under the arm, and under what it is compared with."""
+    of = own.get(name)
+    two = (math.nan, math.nan) if of is None else (of.value_arm, of.value_against)
+    return dict(zip((letter, f"{letter}_before"), two, strict=True))
 
 
 def _key(row: Row[Any]) -> tuple[Any, ...]:
@@ -90,10 +115,9 @@ def _place(line: dict[str, Any]) -> tuple[int, bool, float]:
     return _ORDER.index(line["verdict"]), math.isnan(moved), moved
 
 
-def _notes(lines: Sequence[dict[str, Any]], estimates: Estimates) -> list[str]:
-    margin = next((row.of.margin for row in estimates.of(ARM_VERDICTS)), MARGIN)
+def _notes(lines: Sequence[dict[str, Any]], margin: float, scope: str) -> list[str]:
     notes = [
-        f"margin {100 * margin:g} points; intervals are for {estimates.head.scope}",
+        f"margin {100 * margin:g} points; intervals are for {scope}",
         "off the record is a contrast under the same condition, not a belief",
     ]
     if any(line["verdict"] == SCREENING for line in lines):

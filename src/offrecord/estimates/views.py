@@ -9,6 +9,8 @@ import polars as pl
 
 from offrecord.estimates.estimator import Estimator
 from offrecord.estimates.estimators import (
+    ARM_VERDICTS,
+    ARMS,
     ATTRIBUTION,
     COSINE,
     DOSES,
@@ -56,6 +58,7 @@ LISTS: Final[tuple[View, ...]] = (
     View(("model",), (ATTRIBUTION,)),
     View(("model",), (DOSES,)),
     View(("model", "kind"), (LADDER,)),
+    View(("model",), (ARMS, ARM_VERDICTS)),
     View((), (COSINE, STATUSES)),
 )
 """What stands beside the views under its own name, whatever was asked for."""

@@ -19,6 +19,7 @@ from offrecord.protocol.declared import warn_of
 from offrecord.protocol.design import Design
 from offrecord.protocol.sample import sample_requests, sample_script
 from offrecord.records import OffrecordError
+from offrecord.runner.arms import arm_lines
 from offrecord.runner.asking import Goal, Until, ask_lines, until_goals, until_lines
 from offrecord.runner.connections import connections_of
 from offrecord.runner.costs import money
@@ -122,6 +123,7 @@ def _debates(
         verdicts = shown.until.verdicts(design)
         goals += until_goals(verdicts)
         lines += until_lines(shown.until, verdicts, design.rounds)
+    yield from arm_lines(design, planned)
     yield from ask_lines(design, planned, prices, goals)
     yield from lines
 

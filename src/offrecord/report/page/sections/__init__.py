@@ -8,6 +8,7 @@ from typing import Final
 from offrecord.measures.registry import known_measures
 from offrecord.report.page.blocks import Section
 from offrecord.report.page.findings import Findings
+from offrecord.report.page.sections.arms import arm_sections
 from offrecord.report.page.sections.attribution import attribution_section
 from offrecord.report.page.sections.certainty import certainty_section
 from offrecord.report.page.sections.gate import gate_sections
@@ -38,6 +39,7 @@ def evidence(found: Findings) -> list[Section]:
     bare = [name for name, section in measured.items() if section is None]
     return [
         *(make(found) for make in (split_section, rounds_section, certainty_section)),
+        *arm_sections(found),
         *gate_sections(found),
         *(section for section in measured.values() if section is not None),
         *([unmeasured_section(found, bare)] if bare else []),
