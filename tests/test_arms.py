@@ -14,7 +14,7 @@ from offrecord.protocol.cases import cases
 from offrecord.protocol.design import make_design
 from offrecord.protocol.sample import sample_script
 from offrecord.protocol.script import material_of
-from offrecord.records import OffrecordError
+from offrecord.records import HOLDOUT, OffrecordError
 from tests.conftest import Offrecord
 from tests.test_twin import CHANNELS, all_prompts, twin_faults
 
@@ -23,7 +23,7 @@ PLACEBOS = {
     arm_of(name).placebo_of: name for name in BUILT_IN if arm_of(name).placebo_of
 }
 ARMS = [name for name in BUILT_IN if name not in PLACEBOS.values()]
-OTHERS = tuple(name for name in CHANNELS if name != "public")
+OTHERS = tuple(name for name in CHANNELS if name not in {"public", HOLDOUT})
 
 
 def test_seven_arms_ship_each_with_its_placebo_rationale_and_source() -> None:
