@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from rich import box
@@ -11,9 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from offrecord.content.boundary.shown import escaped
 from offrecord.estimates.arrays.bounds import Bounds, Range
-from offrecord.estimates.arrays.pairing import Weights
 from offrecord.estimates.estimator import Estimator, MissingFigures
 from offrecord.estimates.estimators import (
     AGAINST,
@@ -22,7 +20,6 @@ from offrecord.estimates.estimators import (
     EFFECT_TEST,
     EVIDENCE,
     FLOOR,
-    HIERARCHICAL,
     LADDER,
     MISSING,
     OBSERVED,
@@ -37,6 +34,7 @@ from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.row import Row
 from offrecord.report.headline import study_headline
 from offrecord.report.numbers import between, chance, interval, known, points
+from offrecord.report.remarks import remarks
 from offrecord.report.terminal import print_summary, print_whole, visible
 from offrecord.transcript.record import Record
 
@@ -85,11 +83,7 @@ def print_estimates(estimates: Estimates, study: Record | None = None) -> None:
         keys,
         _FLOOR,
     )
-    for estimator, title, first, columns in _ASKED:
-        rows = estimates.of(estimator)
-        given = rows[0].group if rows else {}
-        own = [key for key in keys if key in given] or given
-        _print(console, title, rows, [*first, *own], columns)
+    _print_asked(console, estimates, keys)
     contrasts = estimates.of(CONTRASTS)
     told = [key for key in keys if contrasts and key in contrasts[0]]
     _print(
@@ -109,8 +103,17 @@ def print_estimates(estimates: Estimates, study: Record | None = None) -> None:
     views = [estimates.view("kinds", part) for part in (RATES, SPLIT)]
     if study and (first := study_headline(study, *views)):
         console.print(Text(f"{first}\n"))
-    for line in _remarks(estimates):
+    for line in remarks(estimates):
         console.print(Text(line, style="dim italic"))
+
+
+def _print_asked(console: Console, estimates: Estimates, keys: Sequence[str]) -> None:
+    """Print what only some studies have, by what they asked or where they come from."""
+    for estimator, title, first, columns in _ASKED:
+        rows = estimates.of(estimator)
+        given = rows[0].group if rows else {}
+        own = [key for key in keys if key in given] or given
+        _print(console, title, rows, [*first, *own], columns)
 
 
 class _Split(NamedTuple):
@@ -161,7 +164,6 @@ _DOSES: Final[_Columns[DoseFigures]] = {
     "p": lambda of: chance(of.outcome.p),
 }
 _POINTS: Final[_Columns[Any]] = {"points": lambda of: _bounded(of.bounds)}
-# What only some studies have, by what they asked or where they come from.
 _ASKED: Final[tuple[tuple[Estimator[Any], str, list[str], _Columns[Any]], ...]] = (
     (
         EVIDENCE,
@@ -237,70 +239,3 @@ def _print(
             *(Text(show(row.of)) for show in columns.values()),
         )
     print_whole(console, table)
-
-
-def _group(row: Row[Any]) -> str:
-    """What a group has in common, on one line."""
-    known_keys = [value for value in row.group.values() if value is not None]
-    return ", ".join(escaped(str(value)) for value in known_keys)
-
-
-def _remarks(estimates: Estimates) -> list[str]:
-    head = estimates.head
-    lines = [f"Note: {head.note}."] if head.note else []
-    told = ((row.of.note, row.of.reason) for row in estimates.of(AGAINST))
-    lines += [
-        f"Against the earlier study: {text}."
-        for text in dict.fromkeys(text for both in told for text in both if text)
-    ]
-    kinds = {row["kind"] for row in estimates.view("kinds", RATES)}
-    if len(kinds) > 1 and not {"condition", "kind", "timing"} & set(head.by):
-        lines.append(
-            f"Note: {', '.join(sorted(kinds))} are pooled here; --by kind tells them "
-            "apart, and gives the split."
-        )
-    if head.weights == Weights.TURNS:
-        lines.append(
-            "Note: turns weigh alike, as in the paper, so cells with more turns count "
-            "for more."
-        )
-    if head.without_aware:
-        lines.append(f"Without {head.pairs_left_out} pairs that show awareness.")
-    lines += [
-        f"Note: the declared contrast {contrast} has no runs of both levels yet."
-        for contrast in head.contrasts_to_come
-    ]
-    lines += dict.fromkeys(
-        f"Note: no interval for {row.of.scope}: {row.of.reason}."
-        for row in estimates.of(SPLIT)
-        if row.of.bounds.known and not row.of.bounds.defined and row.of.reason
-    )
-    lines += dict.fromkeys(
-        f"Note: no hierarchical model of {_group(row)}: {row.of.checked.reason}."
-        for row in estimates.of(HIERARCHICAL)
-        if row["model"] is None and not row.of.checked.bounds.known
-    )
-    lines += _first(
-        dict.fromkeys(
-            f"Note: {_group(row)}: {row.of.left_out}."
-            for row in estimates.of(SPLIT)
-            if row.of.left_out and row.of.estimate in _TOLD
-        )
-    )
-    lines += _first(
-        [
-            f"Flag: {_group(row)}: {flag}"
-            for row in estimates.of(MISSING)
-            for flag in row.of.missingness.flags
-        ]
-    )
-    unmeasured = [name for name, of in head.measured.items() if not of["measured"]]
-    if unmeasured:
-        lines.append(f"Not measured: {', '.join(unmeasured)} (study.json says why)")
-    return lines
-
-
-def _first(lines: Iterable[str]) -> list[str]:
-    every = list(lines)
-    more = len(every) - _MOST
-    return [*every[:_MOST], *([f"{more} more in estimates.json"] if more > 0 else [])]
