@@ -299,7 +299,7 @@ def test_twins_parse_the_same(text: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_survey is parse_survey
-    assert SURVEY_VERSION.startswith("3+")
+    assert SURVEY_VERSION.startswith("4+")
 
 
 @pytest.mark.parametrize(
@@ -351,3 +351,58 @@ def test_an_object_written_as_text_is_read_whole(text: str, repair: str) -> None
 
 def test_entities_inside_a_text_change_nothing() -> None:
     assert answers('{"why": "said &quot;q2: 5&quot;", "q1": 5}')[:2] == [5, None]
+
+
+OWN = json.dumps(STATED)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "In the meeting I would answer {} but not here.",
+        "If asked by the sponsor: {}",
+        "My counterpart would answer: {}",
+        "My counterpart's answers: {}",
+        "As seen by my partner: {}",
+        "My counterpart’s answers: {}",
+        "You answered {}. I will not answer.",
+        "A dishonest answer would be {}",
+        '{{"sponsor": {}}}',
+        '{{"counterpart_prediction": {}}}',
+        '{{"rejected_draft": {}}}',
+        "For example {}. I cannot answer more.",
+        "I could say {}, but not here.",
+        "On a reversed scale: {}",
+        "With 1 = strongly agree and 7 = strongly disagree: {}",
+    ],
+)
+def test_answers_that_are_not_the_speaker_s_own_here_are_missing(form: str) -> None:
+    survey = parse_survey(form.format(OWN), ITEMS, 1, 7)
+    assert set(survey.answers.values()) == {None}
+    assert survey.status is Status.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Here is how I would rate each statement: {}",
+        "My answers, in the format that you asked for: {}",
+        "As you asked, here they are:\n{}\nI stand by my partner.",
+        "I heard the sponsor. My answers: {}",
+        '{{"my_answers": {}}}',
+        "On the scale of 1 to 7: {}",
+    ],
+)
+def test_own_answers_with_words_around_them_are_read(form: str) -> None:
+    assert parse_survey(form.format(OWN), ITEMS, 1, 7).answers == STATED
+
+
+def test_keys_that_count_from_zero_name_no_item() -> None:
+    for prefix in ("", "q", "Q"):
+        text = json.dumps({f"{prefix}{n}": 4 for n in range(5)})
+        assert answers(text) == [None] * 5
+    records = json.dumps([{"item": n, "score": 4} for n in range(5)])
+    assert answers(records) == [None] * 5
+    zero = tuple(f"q{n}" for n in range(5))
+    text = json.dumps(dict.fromkeys(zero, 4))
+    assert set(parse_survey(text, zero, 1, 7).answers.values()) == {4}

@@ -20,6 +20,7 @@ from offrecord.content.reasoning import REASONING_RULES
 from offrecord.content.reply import LONGEST, said_and_thought
 from offrecord.content.turns import TURN_RULES
 from offrecord.measures.replies.survey_json import Read, read_json
+from offrecord.measures.replies.survey_own import are_others, is_reversed
 from offrecord.measures.replies.survey_sets import (
     Answers,
     Keys,
@@ -32,7 +33,7 @@ from offrecord.measures.wordlists import NOTHING, compile_any, why_nothing
 from offrecord.records import OffrecordError, Status, digest
 
 _HASHES: Final = [RULES.hash, NOTHING.hash, REASONING_RULES, TURN_RULES]
-SURVEY_VERSION: Final = f"3+{digest(_HASHES, 8)}"
+SURVEY_VERSION: Final = f"4+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _WORDS: Final = RULES.front
@@ -69,6 +70,8 @@ class _Set(NamedTuple):
     repairs: tuple[str, ...]
     start: int
     end: int
+    others: bool = False
+    """Whether they are somebody else's, or not given here."""
 
 
 _WORD: Final = re.compile(r"\w")
@@ -119,7 +122,9 @@ def parse_survey(
             around = (*undone, *_around(said, read))
             for found in answer_sets(read.node, keys):
                 repairs = (*around, *found.repairs)
-                sets.append(_Set(points(found), repairs, read.start, read.end))
+                others = found.others or are_others(said, read.start, read.end)
+                one = _Set(points(found), repairs, read.start, read.end, others)
+                sets.append(one)
         if sets:
             break
     if not sets and (lines := line_answers(said, keys)):
@@ -129,6 +134,10 @@ def parse_survey(
     chosen = _choose(said, sets)
     if chosen is None:
         return _nothing(items, Status.UNCLEAR, "rival answers")
+    if chosen.others:
+        return _nothing(items, Status.UNCLEAR, "not own answers")
+    if is_reversed(said[: chosen.start] + " " + said[chosen.end :], low):
+        return _nothing(items, Status.UNCLEAR, "reversed scale")
     return _survey(items, chosen)
 
 
@@ -217,7 +226,8 @@ def _merge(said: str, sets: Sequence[_Set]) -> _Set | None:
             if point.value is not None or item not in points:
                 points[item] = point
     repairs = tuple(repair for one in sets for repair in one.repairs)
-    return _Set(points, repairs, sets[0].start, sets[-1].end)
+    others = all(one.others for one in sets)
+    return _Set(points, repairs, sets[0].start, sets[-1].end, others)
 
 
 def _belong(said: str, first: _Set, second: _Set) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from offrecord.content.labels import normalise, plain_copy
 from offrecord.measures.replies.survey_json import Members, Node, Number
+from offrecord.measures.replies.survey_own import is_others_key
 from offrecord.measures.replies.survey_value import RULES
 
 _ITEM_KEYS: Final = frozenset(RULES.front["item_keys"])
@@ -46,12 +47,20 @@ class Keys:
             return self.numbers[form], "number for key"
         return None, ""
 
+    def from_zero(self, names: Iterable[str]) -> bool:
+        """Whether keys count from 0, so that every one names the item after it."""
+        forms = {_loose(name) for name in names}
+        zeros = {"0", *(re.sub(r"\d+$", "0", form) for form in self.loose)}
+        return bool(forms & (zeros - self.loose.keys()))
+
 
 class Answers(NamedTuple):
     """One answer set: for each item the values beside its key, and the repairs."""
 
     values: dict[str, list[Node]]
     repairs: tuple[str, ...]
+    others: bool = False
+    """Whether a key says that they are somebody else's."""
 
 
 @lru_cache(maxsize=256)
@@ -81,11 +90,15 @@ def answer_sets(node: Node, keys: Keys) -> Iterator[Answers]:
         if own is not None:
             yield own
             return
-        for _, value in node.pairs:
-            yield from answer_sets(value, keys)
+        for key, value in node.pairs:
+            for found in answer_sets(value, keys):
+                yield found._replace(others=found.others or is_others_key(key))
     elif isinstance(node, list):
         records = [_record(value, keys) for value in node]
         if any(records):
+            if keys.from_zero(_names(node)):
+                yield Answers({}, ())
+                return
             values: dict[str, list[Node]] = {}
             for item, value in filter(None, records):
                 values.setdefault(item, []).append(value)
@@ -106,6 +119,8 @@ def _own(members: Members, keys: Keys) -> Answers | None:
         if item is not None:
             values.setdefault(item, []).append(value)
             repairs.append(repair)
+    if values and keys.from_zero(key for key, _ in members.pairs):
+        return Answers({}, ())
     return Answers(values, tuple(filter(None, repairs))) if values else None
 
 
@@ -117,9 +132,21 @@ def _record(node: Node, keys: Keys) -> tuple[str, Node] | None:
     values = [value for key, value in node.pairs if normalise(key) in _VALUE_KEYS]
     if len(named) != 1 or len(values) != 1:
         return None
-    name = named[0].text if isinstance(named[0], Number) else named[0]
+    name = _name(named[0])
     item = keys.named(name)[0] if isinstance(name, str) else None
     return (item, values[0]) if item is not None else None
+
+
+def _name(value: Node) -> Node:
+    return value.text if isinstance(value, Number) else value
+
+
+def _names(records: list[Node]) -> Iterator[str]:
+    for record in records:
+        for key, value in record.pairs if isinstance(record, Members) else ():
+            name = _name(value)
+            if normalise(key) in _ITEM_KEYS and isinstance(name, str):
+                yield name
 
 
 def line_answers(said: str, keys: Keys) -> Answers | None:
