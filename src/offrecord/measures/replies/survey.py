@@ -134,11 +134,8 @@ def parse_survey(
     chosen = _choose(said, sets)
     if chosen is None:
         return _nothing(items, Status.UNCLEAR, "rival answers")
-    if chosen.others:
-        return _nothing(items, Status.UNCLEAR, "not own answers")
-    if is_reversed(said[: chosen.start] + " " + said[chosen.end :], low):
-        return _nothing(items, Status.UNCLEAR, "reversed scale")
-    return _survey(items, chosen)
+    reason = _why_not(said, chosen, low)
+    return _nothing(items, Status.UNCLEAR, reason) if reason else _survey(items, chosen)
 
 
 def _decoded(said: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -208,6 +205,14 @@ def _choose(said: str, sets: Sequence[_Set]) -> _Set | None:
     ]
     merged = _merge(said, own)
     return merged and merged._replace(repairs=(*merged.repairs, "example left out"))
+
+
+def _why_not(said: str, chosen: _Set, low: int) -> str:
+    """Why the chosen set does not count; empty if it does."""
+    if chosen.others:
+        return "not own answers"
+    around = f"{said[: chosen.start]} {said[chosen.end :]}"
+    return "reversed scale" if is_reversed(around, low) else ""
 
 
 def _merge(said: str, sets: Sequence[_Set]) -> _Set | None:
