@@ -60,7 +60,7 @@ def _compile() -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], bool]]]:
     pairs = [
         _Pair(
             rf"<\s*{re.escape(tag)}(?:\s[^<>]*)?(?<!/)>",
-            rf"<\s*/\s*{re.escape(tag)}\s*>",
+            rf"<\s*/\s*(?:{re.escape(tag)}|{NAMES})\s*>",  # not always the same
         )
         for tag in front["tags"]
     ] + [_Pair(**pair) for pair in front["pairs"]]
@@ -83,7 +83,9 @@ def _compile() -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], bool]]]:
 
 
 _MARKS, _PAIRS = _compile()
-_MAYBE: Final = re.compile(r"[<\[◁{【(]|```|~~~|assistant|\A\s*analysis", re.IGNORECASE)
+_MAYBE: Final = re.compile(
+    r"[<\[◁{【(＜]|&lt;|```|~~~|assistant|\A\s*analysis", re.IGNORECASE
+)
 
 
 def split_reasoning(text: str) -> Reasoned:
