@@ -16,6 +16,7 @@ from rich.table import Table
 from benchmarks import (
     Figure,
     anytime,
+    arms,
     bootstrap,
     coverage,
     critical_path,
@@ -58,6 +59,7 @@ def main() -> None:
         "differences",
         "persistence",
         "gate_errors",
+        "arms",
         "scopes",
         "anytime",
         "similarity",
@@ -85,6 +87,7 @@ def main() -> None:
         "differences": partial(differences.run, given.seed),
         "persistence": partial(persistence.run, given.seed),
         "gate_errors": partial(gate_errors.run, given.seed),
+        "arms": partial(arms.run, given.seed),
         "scopes": partial(scopes.run, given.seed),
         "anytime": partial(anytime.run, given.seed),
         "similarity": similarity.run,

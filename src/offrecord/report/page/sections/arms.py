@@ -49,4 +49,4 @@ def arm_sections(found: Findings) -> Iterator[Section]:
         ),
         *(Text(f"{reason}.") for reason in reasons_of(board.lines)),
     ]
-    yield Section("arms", "What helps", blocks, short="Arms", about=_ABOUT)
+    yield Section("arms", "What helps", blocks, about=_ABOUT)
