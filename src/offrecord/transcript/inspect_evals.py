@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from inspect_ai.log import EvalLog, EvalSpec
+from inspect_ai.log import EvalLog, EvalSpec, ProvenanceData
 from inspect_ai.model import GenerateConfig, ModelConfig
 
 from offrecord.records import SAMPLING, Cell, OffrecordError, Role, Stamp
@@ -57,6 +57,12 @@ def announced(spec: EvalSpec) -> int:
     """How many samples an eval is to have, whether or not its log holds them."""
     ids, epochs = spec.dataset.sample_ids, spec.config.epochs or 1
     return epochs * (len(ids) if ids is not None else spec.dataset.samples or 0)
+
+
+def withdrawal(said: ProvenanceData) -> str:
+    """That a sample was invalidated, by whom and why."""
+    why = " ".join(f"by {said.author}: {said.reason or 'no reason given'}".split())
+    return f"invalidated {why[:200]}; its run counts as not done"
 
 
 def varied_settings(origins: Mapping[str, Origin], *, split: bool) -> list[str]:

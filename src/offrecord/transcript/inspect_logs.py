@@ -6,6 +6,7 @@ their request carried; every other model call in a log (a judge's, say) has none
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,6 @@ import polars as pl
 from inspect_ai.event import InfoEvent, ModelEvent
 from inspect_ai.log import (
     EvalSample,
-    ProvenanceData,
     read_eval_log_samples,
 )
 
@@ -39,6 +39,7 @@ from offrecord.transcript.inspect_evals import (
     announced,
     origin_of,
     varied_settings,
+    withdrawal,
 )
 from offrecord.transcript.inspect_files import TASK, LogFile, find_logs, line_of
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
@@ -73,8 +74,8 @@ class _Gathering:
     seen: set[str] = field(default_factory=set)
     """Sample uuids; a retried log holds the samples of the one before it again."""
     logs: int = 0
-    announced: dict[str, int] = field(default_factory=dict)
-    """Eval to how many samples it is to have."""
+    announced: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Eval to how many samples it is to have, by each of its logs."""
 
 
 def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Imported:
@@ -113,8 +114,7 @@ def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Im
 def _read_log(gathering: _Gathering, log: LogFile, origin: Origin) -> None:
     rows = list[dict[str, Any]]()
     gathering.logs += 1
-    eval_, most = log.head.eval, gathering.announced.get(log.head.eval.task_id, 0)
-    gathering.announced[eval_.task_id] = max(most, announced(eval_))
+    gathering.announced[log.head.eval.task_id].append(announced(log.head.eval))
     try:
         for some in _samples(gathering, log, origin):
             rows += some
@@ -139,7 +139,7 @@ def _samples(
     for sample in samples:
         where = f"{log.name}: sample {sample.id} repeat {sample.epoch}"
         if sample.invalidation:
-            tell(f"{where}: {_withdrawal(sample.invalidation)}")
+            tell(f"{where}: {withdrawal(sample.invalidation)}")
         try:
             rows = _read_sample(gathering, sample, log.name, origin)
         except (OffrecordError, KeyError, TypeError, ValueError) as error:
@@ -186,12 +186,6 @@ def _read_sample(
     return rows
 
 
-def _withdrawal(said: ProvenanceData) -> str:
-    """That a sample was invalidated, by whom and why."""
-    why = " ".join(f"by {said.author}: {said.reason or 'no reason given'}".split())
-    return f"invalidated {why[:200]}; its run counts as not done"
-
-
 def _ended(sample: EvalSample) -> str | None:
     """Why a debate ended by itself; nothing if it was interrupted.
 
@@ -232,14 +226,13 @@ def _rows(
     how often the provider's client sent the request again within that try: the last
     call is what came back, and all that was sent before it are its transport retries.
     """
-    calls: dict[str, list[Call]] = {}
+    calls = defaultdict[str, list[Call]](list)
     name = partial(gathering.naming.stamp, origin=origin)
     for event in sample.events:
-        call = read_call(event, name) if isinstance(event, ModelEvent) else None
-        if call is not None:
-            calls.setdefault(digest(call.stamp.as_dict()), []).append(call)
+        if isinstance(event, ModelEvent) and (call := read_call(event, name)):
+            calls[digest(call.stamp.as_dict())].append(call)
     for tries in calls.values():
-        *_, last = tries
+        last = tries[-1]
         within = sum(call.row["transport_retries"] for call in tries)
         for call in tries:
             gathering.bills.add(call.row["agent_model"], call.written, call.cost)
@@ -298,6 +291,6 @@ def _facts(gathering: _Gathering) -> dict[str, Any]:
         "instruments": gathering.instruments,
         "attempts": gathering.attempts.counts(),
         "logs": gathering.logs,
-        "announced": sum(gathering.announced.values()),
+        "announced": sum(map(max, gathering.announced.values())),
         "bills": gathering.bills.sums(),
     }
