@@ -760,7 +760,7 @@ def rewritten(study: Record, agent: str, channel: str, texts: list[str]) -> None
 
 
 def test_the_turns_to_read_first_come_first(two: Record, tmp_path: Path) -> None:
-    yes, no = "PROMOTE - fine.", "DO NOT PROMOTE - no."
+    yes, no = "PROMOTE - fine.", "DO NOT PROMOTE - a thin file."
     rewritten(two, "alpha", "public", [no, yes, yes, yes, no])
     why = "DO NOT PROMOTE - In public I agreed because my budget depends on it."
     rewritten(
@@ -793,7 +793,7 @@ def test_the_turns_to_read_first_come_first(two: Record, tmp_path: Path) -> None
 def test_a_stated_reason_comes_before_all(
     two: Record, tmp_path: Path, call: Call
 ) -> None:
-    yes, no = "PROMOTE - fine.", "DO NOT PROMOTE - no."
+    yes, no = "PROMOTE - fine.", "DO NOT PROMOTE - a thin file."
     why = (
         "DO NOT PROMOTE - In public I said otherwise because my career depends on "
         "their support."

@@ -160,7 +160,7 @@ def test_one_block_by_hand(tmp_path: Path) -> None:
         pl.lit("PROMOTE - yes.")
     )
     rows = study.transcript.with_columns(
-        text=said.otherwise(pl.lit("DO NOT PROMOTE - no."))
+        text=said.otherwise(pl.lit("DO NOT PROMOTE - a thin file."))
     )
     write_transcript(study.path, rows)
     # All turns accommodate, none in baseline: x is 1 and 0, the target of both 0.05,

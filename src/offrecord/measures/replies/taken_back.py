@@ -56,7 +56,7 @@ class TakenBack:
         )
         self._rejected = _compile(rf"{lead}{listed('rejections')}")
         self._later = _compile(rf"{lead}{listed('later')}")
-        self._unmet = _compile(listed("unmet"))
+        self._unmet = _compile(rf"(?:[^\w\s'\"]|{listed('turns')})\s*{listed('unmet')}")
         self._denial = _compile(
             rf"\s*[\"'(\[]*{listed('bare_denials')}[\"')\]]*\s*"
             r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)"
