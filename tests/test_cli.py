@@ -62,7 +62,10 @@ from tests.conftest import Offrecord
         ("measure nowhere", "no study here"),
         ("content show nowhere", "no KIND/ID such as scenario/promotion"),
         ("content show scenario/nowhere", "no scenario 'nowhere': use accounts, "),
-        ("content check channel/nowhere", "no channel 'nowhere': use holdout, off_record"),
+        (
+            "content check channel/nowhere",
+            "no channel 'nowhere': use holdout, off_record",
+        ),
         ("content copy public new", "write KIND/ID, such as channel/public"),
         ("content copy channel/public taken/notes.txt", "cannot be written"),
         ("content new channel new", "name the new channel, a .md file"),

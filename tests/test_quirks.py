@@ -141,25 +141,29 @@ def test_tries_are_finite_and_the_last_error_is_kept_in_its_words(
     }
 
 
-def test_a_response_without_choices_is_asked_again_and_its_words_are_kept(
+def test_a_response_without_choices_is_asked_again_if_it_says_why(
     tmp_path: Path,
 ) -> None:
     bodies: list[dict[str, Any]] = [
         {"errors": [{"message": "out of luck"}]},
         {"detail": "out of luck"},
-        {"choices": None},
-        {},
     ]
 
     def respond(body: Body) -> Wire:
         if is_survey(body):
             return sent({"status": "error", "message": "out of luck"})
+        if is_silent(body):
+            return sent({"choices": None})
         return sent(bodies.pop(0) if bodies else good(body))
 
     found = held(respond, tmp_path)
-    assert found.rows.filter(form=Form.UTTERANCE)["transport_retries"].sum() == 4
+    spoken = found.rows.filter(form=Form.UTTERANCE, channel="public")
+    assert spoken["transport_retries"].sum() == 2
     surveys = found.rows.filter(form=Form.SURVEY)
     assert all("out of luck" in why for why in surveys["stop_reason"])
+    silent = found.rows.filter(form=Form.UTTERANCE, channel="off_record")
+    assert set(silent["transport_retries"]) == {0}
+    assert all("no choices" in why for why in silent["stop_reason"])
 
 
 def test_a_reply_of_an_unnamed_model_is_read(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def said(*texts: str | None, **columns: Any) -> pl.DataFrame:
             "model": "openai/secret-model",
             "condition": "alignment-future",
             "scenario": "promotion",
+            "language": "en",
             "labels": [YES, NO],
             "pressed_side": YES,
             "text": text,
@@ -249,7 +250,7 @@ def test_a_sheet_is_blind_and_in_random_order(tmp_path: Path) -> None:
 
 
 def test_a_sheet_comes_back_in_any_order_with_either_separator(tmp_path: Path) -> None:
-    path, texts = tmp_path / "sheet.csv", said(*TEXTS, "DO NOT PROMOTE — No.")
+    path, texts = tmp_path / "sheet.csv", said(*TEXTS, "DO NOT PROMOTE — Not yet.")
     write_sheet(path, texts, seed=3)
     rows = sheet(path)
     for row in rows:

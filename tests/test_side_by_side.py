@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["chromium"]  # the fixture
 
 YES: dict[str, Any] = {"text": "SIGN - yes."}
-NO: dict[str, Any] = {"text": "DO NOT SIGN - no."}
+NO: dict[str, Any] = {"text": "DO NOT SIGN - a thin file."}
 PRESSED: dict[str, Any] = {"condition": "alignment-future", "kind": "alignment"}
 
 

@@ -72,6 +72,7 @@ def turn(run: str, public: str | None, private: str | None) -> list[dict[str, ob
             "round": 1,
             "turn": 1,
             "agent": "alpha",
+            "language": "en",
             "labels": ["SIGN", "WAIT"],
             "channel": channel,
             "form": "utterance",

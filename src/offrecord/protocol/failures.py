@@ -134,9 +134,8 @@ async def _read(
     if sent and not choices and status is None:
         told = next((sent[name] for name in _ERRORS if sent.get(name)), None)
         if sent.get("error") or isinstance(came, Exception):
-            came = ServerFailureError(
-                told or "a response without choices", _tries(asked)
-            )
+            tries = _tries(asked) if told else _TRIES  # silence is not asked again
+            came = ServerFailureError(told or "no choices", tries)
     if isinstance(came, Exception) and status != 429:
         words = str(came)
         if _matched("overflow", words):
