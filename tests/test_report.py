@@ -651,6 +651,7 @@ def test_columns_and_figures_say_what_they_are_without_a_pointer(
     assert "alignment-future (n = 2 runs, 2 turns): gap 100 (m)" in told
     arrows.get_by_text("Data of this figure").focus()
     page.keyboard.press("Enter")
+    arrows.locator("td").first.wait_for()
     assert arrows.locator("td").all_text_contents()[:5] == [
         *("baseline", "m", "0", "0", "0")
     ]
