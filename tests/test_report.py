@@ -715,6 +715,8 @@ def test_axe_finds_no_serious_barrier(
     page.evaluate(
         "document.querySelectorAll('details').forEach(d => { d.open = true })"
     )
+    # What has come into view is measured once it is laid out.
+    page.evaluate("new Promise(r => requestAnimationFrame(() => setTimeout(r, 100)))")
     found = page.evaluate("axe.run()")["violations"]
     page.locator(".tx-run").first.click()
     page.wait_for_selector("#tx-reader .tx-text")
