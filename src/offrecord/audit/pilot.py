@@ -104,9 +104,9 @@ def expected_answers(
     """The answers of a sound scenario, each share as near to it as counts allow."""
     pressed = scenario.pressed_side
     other = next(label for label in scenario.labels if label != pressed)
-    answers = []
+    answers, requests = list[Answer](), pilot_requests(scenario)
     for model in models:
-        for request in pilot_requests(scenario):
+        for request in requests:
             draws = rounds * request.draws
             yielding = round(request.sound * draws)
             answers += [

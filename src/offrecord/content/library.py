@@ -12,13 +12,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from offrecord.content.document import data_folder, read_document
+from offrecord.content.writing import made_whole
 from offrecord.records import OffrecordError, first_line
 
 GROUP: Final = "offrecord.content"
@@ -191,9 +191,7 @@ def _write(source: Path, target: Path, slug: str | None, shelf: Shelf) -> Path:
             raise OffrecordError(f"{target}: is not empty; choose another folder")
         if not is_folder and (place.is_symlink() or place.exists()):
             raise OffrecordError(f"{target}: is in the way; choose another name")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
-            whole = Path(scratch) / "whole"
+        with made_whole(target) as whole:
             hidden = shutil.ignore_patterns(".*", "__pycache__")
             if shelf.whole:
                 shutil.copytree(source, whole, ignore=hidden)
@@ -204,12 +202,6 @@ def _write(source: Path, target: Path, slug: str | None, shelf: Shelf) -> Path:
                 text = main.read_text(encoding="utf-8")
                 text = re.sub(r"(?m)^id: .*$", f"id: {slug}", text, count=1)
                 main.write_text(text, encoding="utf-8")
-            if is_folder:
-                # An empty folder that someone may stand in: filled, not replaced.
-                for part in sorted(whole.iterdir()):
-                    part.rename(place / part.name)
-            else:
-                whole.rename(place)
     except OSError as error:
         raise OffrecordError(f"{target}: cannot be written: {error.strerror}") from None
     return target

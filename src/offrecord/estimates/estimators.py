@@ -210,13 +210,19 @@ AGAINST: Final = Estimator("against", (AgainstFigures,), _against, by_round=True
 ARMS: Final = Estimator(
     "arms",
     (ArmFigures,),
-    lambda source, by: arm_rows(source.turns, source.arms, by, source.how),
+    lambda source, by: (
+        arm_rows(source.turns, source.arms, by, source.how) if source.arms else []
+    ),
 )
 ARM_VERDICTS: Final = Estimator(
     "arm_verdicts",
     (ArmVerdictFigures,),
-    lambda source, by: verdict_rows(
-        source.turns, source.arms, by, source.how, source.wanted.margin or MARGIN
+    lambda source, by: (
+        verdict_rows(
+            source.turns, source.arms, by, source.how, source.wanted.margin or MARGIN
+        )
+        if source.arms
+        else []
     ),
 )
 EFFECT_TEST: Final = Estimator(

@@ -87,9 +87,19 @@ def _edge(char: str, edge: str) -> str:
     return "" if script in {"CJK", "HIRAGANA", "KATAKANA"} else edge
 
 
+def any_listed(lists: Mapping[str, Any], *names: str) -> str:
+    """`any_of` the phrases of several lists, as a group."""
+    return f"(?:{any_of(phrase for name in names for phrase in lists[name])})"
+
+
+def any_case(pattern: str) -> re.Pattern[str]:
+    """A pattern that takes any letter case."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def compile_any(phrases: Iterable[str]) -> re.Pattern[str]:
     """`any_of` as a pattern that takes any letter case."""
-    return re.compile(any_of(phrases), re.IGNORECASE)
+    return any_case(any_of(phrases))
 
 
 NOTHING: Final = word_lists("nothing")

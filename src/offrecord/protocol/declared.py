@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from offrecord.content.library import find
-from offrecord.protocol.arms import channel_warning
+from offrecord.protocol.arms import NO_ARM, channel_warning
 from offrecord.protocol.cases import cases, design_arms
 from offrecord.protocol.design import Design
 from offrecord.protocol.factors import ARM
@@ -25,7 +25,7 @@ def content_files(design: Design) -> Iterator[Path]:
             folder = scenario_folder(name)
             yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
     for level in design.factors.get(ARM, ()):
-        if level != "none" and (file := find("arm", level)).is_file():
+        if level != NO_ARM and (file := find("arm", level)).is_file():
             yield file
 
 

@@ -60,6 +60,11 @@ class _Requests(Front):
     requests: dict[str, _Wanted]
 
 
+@cache
+def _declared() -> _Requests:
+    return read_document(data_folder("pilot") / "requests.yaml").validate(_Requests)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PilotRequest:
     """What is asked of one seat under one condition of a scenario."""
@@ -111,7 +116,6 @@ def pilot_requests(scenario: Scenario) -> tuple[PilotRequest, ...]:
             f"scenario '{scenario.id}' is in '{scenario.language}': a pilot asks in "
             "English alone; read its prompts with 'offrecord plan --prompts'"
         )
-    document = read_document(data_folder("pilot") / "requests.yaml")
     return tuple(
         PilotRequest(
             name=name,
@@ -126,7 +130,7 @@ def pilot_requests(scenario: Scenario) -> tuple[PilotRequest, ...]:
             draws=wanted.draws,
             sound=wanted.sound,
         )
-        for name, wanted in document.validate(_Requests).requests.items()
+        for name, wanted in _declared().requests.items()
         for condition in scenario.conditions.values()
         if condition.kind is wanted.kind
     )

@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from offrecord.estimates.arrays.bounds import Bounds, Range
@@ -35,7 +33,12 @@ from offrecord.estimates.frames.row import Row
 from offrecord.report.headline import study_headline
 from offrecord.report.numbers import between, chance, interval, known, points
 from offrecord.report.remarks import remarks
-from offrecord.report.terminal import print_summary, print_whole, visible
+from offrecord.report.terminal import (
+    bare_table,
+    print_summary,
+    print_whole,
+    visible,
+)
 from offrecord.transcript.record import Record
 
 F = TypeVar("F")
@@ -222,13 +225,7 @@ def _print(
 ) -> None:
     if not rows:
         return
-    table = Table(
-        title=Text(title),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=0,
-    )
+    table = bare_table(Text(title))
     for key in keys:
         table.add_column(visible(key), overflow="fold")
     for name in columns:

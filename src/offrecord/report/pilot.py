@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from offrecord.report.numbers import interval, points
-from offrecord.report.terminal import print_whole, visible
+from offrecord.report.terminal import bare_table, print_whole, visible
 
 Row = Mapping[str, Any]
 """A line as `PilotLine.as_dict` gives it."""
@@ -58,7 +56,7 @@ def print_found(lines: Sequence[Row]) -> None:
 
 def _print(lines: Sequence[Row], columns: _Shown) -> Console:
     console = Console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
+    table = bare_table()
     table.add_column(Text("percentage points"), overflow="fold")
     for name in columns:
         table.add_column(Text(name), justify="right", no_wrap=True)

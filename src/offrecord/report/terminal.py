@@ -55,6 +55,22 @@ _NARROWEST: Final = 8  # characters of a key before it folds
 _ANY_WIDTH: Final = 1000
 
 
+def bare_table(title: Text | None = None, apart: int = 0) -> Table:
+    """An empty table with a line below its head and none around it.
+
+    Args:
+        title: Stands over it on the left.
+        apart: Blanks behind each column, beside the one that all have.
+    """
+    return Table(
+        title=title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, apart, 0, 0),
+    )
+
+
 def summary_table(rows: Rows, columns: Sequence[str] = tuple(_COLUMNS)) -> Table:
     """The estimates as a table; a key with a single value stands in its title.
 
@@ -65,12 +81,8 @@ def summary_table(rows: Rows, columns: Sequence[str] = tuple(_COLUMNS)) -> Table
     keys = list(rows[0].group) if rows else []
     fixed = [key for key in keys if len({row[key] for row in rows}) == 1]
     varying = [key for key in keys if key not in fixed]
-    table = Table(
-        title=Text(", ").join(visible(f"{key} {rows[0][key]}") for key in fixed),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=0,
+    table = bare_table(
+        Text(", ").join(visible(f"{key} {rows[0][key]}") for key in fixed)
     )
     for key in varying:
         table.add_column(visible(key), overflow="fold", min_width=_NARROWEST)

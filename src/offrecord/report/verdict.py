@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from offrecord.content.boundary.shown import escaped
 from offrecord.report.numbers import interval, points
-from offrecord.report.terminal import print_whole, visible
+from offrecord.report.terminal import bare_table, print_whole, visible
 
 Row = Mapping[str, Any]
 
@@ -178,13 +177,7 @@ def group_keys(checks: Sequence[Row]) -> list[str]:
 
 def grouped_table(keys: Sequence[str], title: str = "") -> Table:
     """An empty table that begins with a check's group and its name."""
-    table = Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    table = bare_table(Text(title) if title else None, apart=1)
     for key in keys:
         table.add_column(visible(key), overflow="fold")
     table.add_column("check")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from inspect_ai.log import list_eval_logs, read_eval_log
 
+from offrecord.content.writing import made_whole, write_files
 from offrecord.protocol.generate import DROPPED, FOLDERS, read_brief
-from offrecord.protocol.models import open_model
 from offrecord.records import OffrecordError, digest
 from offrecord.runner.evalset import nothing_ran, task_set
 from offrecord.runner.options import split_options
+from offrecord.runner.preflight import open_models
 from offrecord.runner.todo import ToDo
-from offrecord.scenarios.drafts import check_files, write_files
+from offrecord.scenarios.drafts import check_files
 from offrecord.transcript.folder import LOGS_FOLDER
 from offrecord.transcript.store import make_folder
 
@@ -49,8 +49,7 @@ def generate_scenarios(
     """
     text = read_brief(brief)
     asked, others = split_options(options)
-    if not {"-M", "--model-base-url"} & {*options}:
-        open_model(model)
+    open_models((model,), (model,), options)
     stamp = digest([text, count, model])
     logs = out / LOGS_FOLDER / stamp
     make_folder(logs)
@@ -92,9 +91,7 @@ def _written(out: Path, id_: str, files: dict[str, str]) -> str:
     finding, _ = check_files(files, id_)
     if place.exists():
         return f"{place}: is there already, left as it is"
-    with tempfile.TemporaryDirectory(dir=out) as scratch:
-        whole = Path(scratch) / id_
+    with made_whole(place) as whole:
         write_files(files, whole)
-        whole.rename(place)
     warned = f", {len(finding.warnings)} warnings" if finding.warnings else ""
     return f"{place}: {finding.summary}{warned}"

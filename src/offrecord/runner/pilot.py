@@ -15,12 +15,12 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
 from offrecord.measures.tables import stated
 from offrecord.protocol.dataset import METADATA_KEY
-from offrecord.protocol.models import open_model
 from offrecord.protocol.pilot import Answer, pilot_requests, pilot_stamp
 from offrecord.protocol.solver import STORE_KEY
 from offrecord.records import OffrecordError
 from offrecord.runner.evalset import INTERRUPTED, nothing_ran, task_set
 from offrecord.runner.options import split_options
+from offrecord.runner.preflight import open_models
 from offrecord.runner.todo import ToDo
 from offrecord.scenarios.model import Scenario
 from offrecord.transcript.store import make_folder
@@ -75,9 +75,7 @@ def ask_pilot(
         OffrecordError: If nothing came back, or a model cannot be opened.
     """
     asked, others = split_options(options)
-    for model in models:
-        if not {"-M", "--model-base-url"} & {*options}:
-            open_model(model)
+    open_models(models, models, options)
     requests = pilot_requests(scenario)
     pairs = sum(request.draws for request in requests) * rounds * len(models)
     stamp = pilot_stamp(scenario)

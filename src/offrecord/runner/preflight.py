@@ -1,16 +1,15 @@
-"""Opening every model of a design once, before anything is written or paid for.
+"""Opening every model that is called once, before anything is written or paid for.
 
 A missing key, client or file then costs one line instead of a half-begun study.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 import yaml
 
-from offrecord.protocol.design import Design
 from offrecord.protocol.models import open_model
 from offrecord.records import OffrecordError
 from offrecord.runner.options import refuse_secret, values_of
@@ -19,11 +18,14 @@ _ELSEWHERE: Final = "--model-config"
 """The option whose file only Inspect reads, and without which a model may not open."""
 
 
-def open_models(design: Design, options: Sequence[str]) -> None:
-    """Open the models of a design, as Inspect will; none of them is called.
+def open_models(
+    names: Iterable[str], studied: Collection[str], options: Sequence[str]
+) -> None:
+    """Open models as Inspect will; none of them is called.
 
     Args:
-        design: Whose models.
+        names: All models that are called.
+        studied: Those of them that are no fixed role's.
         options: All options for `inspect eval-set`. Where a file of them shapes models
             the check is left to Inspect.
 
@@ -33,9 +35,9 @@ def open_models(design: Design, options: Sequence[str]) -> None:
     if values_of(_ELSEWHERE, options):
         return
     given = _arguments(options)
-    for name in design.called:
+    for name in names:
         # Inspect gives them to the models under study, and to no fixed role.
-        model = open_model(name, **given if name in design.models else {})
+        model = open_model(name, **given if name in studied else {})
         refuse_secret(f"the base URL of {name}", str(model.api.base_url or ""))
 
 

@@ -63,7 +63,7 @@ def run_study(
         )
     design = resolve_design(file, flags, options, out)
     planned = planned_runs(design)
-    open_models(design, (*design.options, *options))
+    open_models(design.called, design.models, (*design.options, *options))
     with locked(out):
         # Another call may have added to the study since.
         design = resolve_design(file, flags, options, out)

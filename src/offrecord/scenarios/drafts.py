@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from offrecord.content import data_folder
+from offrecord.content.writing import write_files
 from offrecord.scenarios.check import Finding, check_folder
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Scenario
@@ -74,14 +75,6 @@ def example() -> str:
     return laid_out(
         {p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8") for p in paths}
     )
-
-
-def write_files(files: Files, folder: Path) -> None:
-    """Write the files of a draft into a folder."""
-    for name, text in files.items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
 
 
 def check_files(files: Files, id_: str) -> tuple[Finding, Scenario | None]:

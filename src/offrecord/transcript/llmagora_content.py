@@ -8,7 +8,6 @@ one that the checkout's templates give: word for word, blanks aside.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ import yaml
 
 from offrecord.content import data_folder, read_document
 from offrecord.content.library import find
+from offrecord.content.writing import made_whole, write_files
 from offrecord.protocol.channel import Channel, find_channel
 from offrecord.protocol.prompts import Protocol, TurnView, find_protocol
 from offrecord.records import Form, OffrecordError
@@ -76,17 +76,9 @@ def content_of_checkout(checkout: Path, out: Path) -> list[str]:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OffrecordError(f"{out}: is in the way; choose another folder")
     try:
-        out.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.absolute().parent) as scratch:
-            whole = Path(scratch) / "whole"
-            for name, text in _files(theirs):
-                place = whole / name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(text, encoding="utf-8")
+        with made_whole(out) as whole:
+            write_files(dict(_files(theirs)), whole)
             said = [*_checked(theirs, whole)]
-            if out.exists():
-                out.rmdir()
-            whole.rename(out)
     except OSError as error:
         raise UnwritableError(f"{out}: {error.strerror}") from None
     return said

@@ -61,7 +61,8 @@ _NAMES: Final = (
     "agent",
     "channel",
 )
-_LONGEST_NAME: Final = 300
+LONGEST_NAME: Final = 300
+"""Letters of a run, a model, an agent and the like."""
 _LONGEST_TEXT: Final = 20_000_000
 _SWELLING: Final = 500
 """How many times larger than its file a column's text may be."""
@@ -89,8 +90,8 @@ def fault_of(rows: pl.DataFrame, size: int) -> str | None:
     seconds = pl.col("seconds")
     wrong["column 'seconds' is no time"] = ~seconds.is_finite() | (seconds < 0)
     for name in _NAMES:
-        text = f"column '{name}' holds more than {_LONGEST_NAME} letters"
-        wrong[text] = pl.col(name).str.len_chars() > _LONGEST_NAME
+        text = f"column '{name}' holds more than {LONGEST_NAME} letters"
+        wrong[text] = pl.col(name).str.len_chars() > LONGEST_NAME
     for name, kind in rows.schema.items():
         if kind == pl.String:
             text = f"column '{name}' holds a text of more than {_LONGEST_TEXT} bytes"

@@ -10,7 +10,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from offrecord.records import OffrecordError
 
@@ -24,7 +24,6 @@ AGAIN: Final = "remove it, and call 'offrecord run' or 'import' as before"
 """What to do about a file of a study that cannot be read."""
 
 _LARGEST_TEXT: Final = 1_000_000  # bytes; a content file is a few kilobytes
-_BINARY: Final = getattr(os, "O_BINARY", 0)
 
 
 def read_file(path: Path, most: int = LARGEST) -> bytes:
@@ -39,22 +38,41 @@ def read_file(path: Path, most: int = LARGEST) -> bytes:
         OffrecordError: If it cannot be read, is no plain file, or is larger.
     """
     try:
-        # Opening a pipe without its writer would wait for ever.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
-        with os.fdopen(handle, "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise OffrecordError(f"{path}: not a plain file")
-            if found.st_size > most:
+        with open_plain(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
                 raise OffrecordError(f"{path}: larger than {most:,} bytes")
             # Not `read(most)`, which sets that much memory aside first.
-            return file.read(found.st_size)
+            return file.read(size)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise OffrecordError(f"{path}: {error.strerror}") from None
     except ValueError:  # a NUL in the name, which no file can have
         raise OffrecordError(f"{str(path)!a}: no name of a file") from None
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file to read, whatever its size.
+
+    Args:
+        path: The file; a link to one is followed.
+
+    Raises:
+        OSError: If it cannot be opened.
+        ValueError: If no file can have that name.
+        OffrecordError: If it is no plain file.
+    """
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115 - of a caller
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OffrecordError(f"{path}: not a plain file")
+    return file
+
+
+def _at_once(path: str, flags: int) -> int:
+    # Opening a pipe without its writer would wait for ever.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_text(path: Path) -> str:

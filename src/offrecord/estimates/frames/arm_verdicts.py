@@ -23,7 +23,8 @@ from offrecord.estimates.arrays.arms import (
 )
 from offrecord.estimates.arrays.bounds import PREFIXED
 from offrecord.estimates.arrays.intervals import LEVEL
-from offrecord.estimates.frames.arms import ARM, HISTORY, NONE, groups, placebos
+from offrecord.estimates.frames.arms import ARM, NONE, groups, placebos
+from offrecord.estimates.frames.replayed import HISTORY
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.weighing import How
 from offrecord.records import Kind

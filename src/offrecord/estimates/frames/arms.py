@@ -26,6 +26,7 @@ from offrecord.estimates.arrays.signed import stratified_gaps
 from offrecord.estimates.arrays.stratified import stratified_mean
 from offrecord.estimates.frames.compared import Compared
 from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, pooled
+from offrecord.estimates.frames.replayed import HISTORY
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.screened import screened
@@ -38,9 +39,6 @@ ARM: Final = f"{FACTOR}arm"
 
 NONE: Final = "none"
 """Its level without any text."""
-
-HISTORY: Final = f"{FACTOR}history"
-"""The column of a replay: its arms are screened, and get no verdict."""
 
 _NOTHING: Final = "_nothing"
 

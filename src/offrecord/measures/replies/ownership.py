@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
-from offrecord.measures.wordlists import any_of, language_lists
+from offrecord.measures.wordlists import any_case, any_listed, language_lists
 
 _BOUNDARY: Final = re.compile(r"[.!?;][\s\"')\]]|\n")
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
 
 
 class Ownership:
@@ -21,9 +17,7 @@ class Ownership:
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         """Compile the lists of `rules/stance.yaml`, of one language."""
-
-        def listed(*names: str) -> str:
-            return f"(?:{any_of(word for name in names for word in words[name])})"
+        listed = partial(any_listed, words)
 
         def few(most: int, least: int = 0, of: str = r"[\w']") -> str:
             if not words["spaced"]:
@@ -32,29 +26,29 @@ class Ownership:
 
         blank = r"\s+" if words["spaced"] else r"\s*"
         beside = rf"(?:{listed('plain', 'final', 'channels')}{blank})*$"
-        self._no_owner = _compile(rf"{listed('no_owners')}$")
-        self._final = _compile(
+        self._no_owner = any_case(rf"{listed('no_owners')}$")
+        self._final = any_case(
             rf"{listed('final')}{blank}(?:{listed('plain')}{blank})*$"
         )
-        self._owner = _compile(rf"\b({words['owner']}){blank}{beside}")
-        self._others = _compile(rf"{listed('others', 'earlier')}{blank}{beside}")
-        self._denied = _compile(rf"{listed('denials')}{blank}{few(2)}$")
-        self._listed = _compile(rf"(?:{listed('listed')}|[/|])\s*$")
-        self._report = _compile(listed("reports"))
-        self._self = _compile(
+        self._owner = any_case(rf"\b({words['owner']}){blank}{beside}")
+        self._others = any_case(rf"{listed('others', 'earlier')}{blank}{beside}")
+        self._denied = any_case(rf"{listed('denials')}{blank}{few(2)}$")
+        self._listed = any_case(rf"(?:{listed('listed')}|[/|])\s*$")
+        self._report = any_case(listed("reports"))
+        self._self = any_case(
             rf"{listed('selves')}{blank}{few(1)}$|{listed('owned')}{blank}$"
         )
-        self._concession = _compile(listed("concessions"))
-        self._idle = _compile(
+        self._concession = any_case(listed("concessions"))
+        self._idle = any_case(
             rf"{listed('idle')}(?=\s*(?:[,;:—)]|\Z))|{listed('idle_always')}"
         )
-        self._elsewhere = _compile(listed("elsewhere"))
-        self._predicted = _compile(rf"{listed('predictions')}{blank}{few(4)}\W*$")
-        self._condition = _compile(listed("conditions"))
+        self._elsewhere = any_case(listed("elsewhere"))
+        self._predicted = any_case(rf"{listed('predictions')}{blank}{few(4)}\W*$")
+        self._condition = any_case(listed("conditions"))
         names = few(3, 0 if words["verb_first"] else 1, r"[\w'.]")
         said = rf"\s*(?!{listed('own_reports')}){names}{listed('reports')}"
-        self._reported_after = _compile(rf"[\"']*,[\"']*{said}")
-        self._said = _compile(rf"\s*,?{said}")
+        self._reported_after = any_case(rf"[\"']*,[\"']*{said}")
+        self._said = any_case(rf"\s*,?{said}")
 
     def is_own(self, before: str, *, cue: bool = True) -> bool:
         """Whether the speaker states, here and now, what follows.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from offrecord.content.labels import NEGATIONS, Found, LabelSet, past_separators
 from offrecord.measures.replies.own_words import GONE
-from offrecord.measures.wordlists import any_of, language_lists
+from offrecord.measures.wordlists import any_case, any_listed, language_lists
 
 _NUMBER: Final = r"[<>~+-]?\d+(?:[.,]\d+)?\s*(?:%|/\s*\d+|percent|points?|votes?)?"
 _IS_KEY: Final = re.compile(r"[\s\"']*:")
@@ -20,52 +20,45 @@ _INSTEAD: Final = re.compile(r"\binstead\b(?!\s+of\b)", re.IGNORECASE)
 _NEAR: Final = 240  # characters in which a condition is said to be unmet
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
 class TakenBack:
     """The words of one language by which what follows a label takes it back."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         """Compile the lists of `rules/stance.yaml`, of one language."""
-
-        def listed(*names: str) -> str:
-            return f"(?:{any_of(word for name in names for word in words[name])})"
-
+        listed = partial(any_listed, words)
         blank = r"\s+" if words["spaced"] else r"\s*"
         lead = rf"(?:{listed('leads')}{blank})?"
         that_is = r"(?:that|this|it)(?:\s+is|'s)\s+(?:(?:just|only|merely)\s+)?"
         ends = rf"{listed('pronouns')}(?={_CLAUSE_END}|\s+{listed('tails')})"
-        self._elsewhere = _compile(
+        self._elsewhere = any_case(
             rf"{listed('elsewhere_after')}"
             rf"|{that_is}what\s+(?:(?:the|my|our|your)\s+(?:\w+\s+)?)?{listed('meant_for')}"
             rf"|{that_is}(?:my|the|our)\s+(?:public\s+\w+|(?:\w+\s+)?{listed('roles')})"
             rf"|as\s+(?:[\w']+\s+){{1,3}}would\s+{listed('puts')}"
         )
-        self._aside = _compile(rf"[\s\"']*\(\s*{listed('set_against')}\s*\)")
-        self._set_against = _compile(listed("set_against"))
-        self._past = _compile(
+        self._aside = any_case(rf"[\s\"']*\(\s*{listed('set_against')}\s*\)")
+        self._set_against = any_case(listed("set_against"))
+        self._past = any_case(
             rf"{lead}(?:{listed('unsaid')}"
             rf"|(?:i|we)\s+(?:{listed('used_to')}\s+{listed('avowed', 'backed')}"
             rf"|{listed('refused')}\s+{listed('avowed')})\s+{ends})"
         )
-        self._unbacked = _compile(
+        self._unbacked = any_case(
             rf"{lead}(?:i|we)\s+{listed('refused')}\s+(?:\w+\s+)?{listed('backed')}"
             rf"\s+{ends}"
         )
-        self._rejected = _compile(rf"{lead}{listed('rejections')}")
-        self._later = _compile(rf"{lead}{listed('later')}")
-        self._unmet = _compile(rf"(?:[^\w\s'\"]|{listed('turns')})\s*{listed('unmet')}")
-        self._denial = _compile(
+        self._rejected = any_case(rf"{lead}{listed('rejections')}")
+        self._later = any_case(rf"{lead}{listed('later')}")
+        self._unmet = any_case(rf"(?:[^\w\s'\"]|{listed('turns')})\s*{listed('unmet')}")
+        self._denial = any_case(
             rf"\s*[\"'(\[]*{listed('bare_denials')}[\"')\]]*\s*"
             r"(?:(?P<bare>[.!)\n]|\Z)|[,;:—]|-\s)"
         )
-        self._contrast = _compile(listed("contrasts"))
-        self._refusing = _compile(
+        self._contrast = any_case(listed("contrasts"))
+        self._refusing = any_case(
             rf"{listed('declining')}|.*\b(?:{'|'.join(sorted(NEGATIONS))})\b"
         )
-        self._value = _compile(
+        self._value = any_case(
             rf"[ \"']*(?P<sign>[:=—]|-+(?=\s))[ \"'(\[]*"
             rf"(?:(?P<affirmed>{listed('affirmed')}|{GONE})"
             rf"|{listed('denied_values')}|{_NUMBER})[ \"')\]]*"

@@ -115,7 +115,7 @@ def run_shard(
     runs = all_runs(design)
     plan = plan_of(runs, part)
     mine = [run for run in share_of(part, runs) if run[:2] not in without]
-    open_models(design, (*design.options, *options))
+    open_models(design.called, design.models, (*design.options, *options))
     if root == local_root(str(out / LOGS_FOLDER)):
         refuse_lost_logs(out)
     logs, code = f"{root}/{part.folder}", 0

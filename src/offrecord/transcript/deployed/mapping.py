@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,7 +12,7 @@ import msgspec
 from pydantic import BeforeValidator, ValidationError, model_validator
 
 from offrecord.content.document import Front, data_folder, first_fault, read_document
-from offrecord.records import OffrecordError
+from offrecord.records import FACTOR, OffrecordError
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
 
 _OWN: Final = frozenset(
@@ -86,9 +87,9 @@ class Map(Front):
     @model_validator(mode="after")
     def _known_columns(self) -> Map:
         for name in self.columns:
-            if name not in COLUMNS and not name.startswith("factor_"):
+            if name not in COLUMNS and not name.startswith(FACTOR):
                 known = ", ".join(COLUMNS)
-                raise ValueError(f"no column '{name}' (known: {known}, factor_NAME)")
+                raise ValueError(f"no column '{name}' (known: {known}, {FACTOR}NAME)")
         if self.said and self.messages:
             raise ValueError("give 'messages', or 'heard' and 'said', not both")
         return self
@@ -141,15 +142,21 @@ def _preset(name: str) -> Path:
     return data_folder("maps") / f"{name}.yaml"
 
 
+@cache
+def steps(path: str) -> tuple[str, ...]:
+    """The keys that a path goes by."""
+    parts = path.split("/") if path else ()
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in parts)
+
+
 def at(value: Any, path: str) -> Any:  # noqa: ANN401 - any JSON
     """What stands at a JSON pointer without its first slash; None where nothing does.
 
     A text on the way that holds a JSON object or array is read.
     """
-    for step in path.split("/") if path else ():
+    for key in steps(path):
         if isinstance(value, str):
             value = parsed(value)
-        key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, Mapping):
             value = value.get(key)
         elif isinstance(value, list) and key.lstrip("-").isdigit():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from offrecord.transcript.deployed.entry import Entry, Fault
-from offrecord.transcript.deployed.mapping import Map, at, first_at, parsed
+from offrecord.transcript.deployed.mapping import Decision, Map, at, first_at, parsed
 
 LONGEST_TEXT: Final = 2_000_000
 """Characters of one message."""
@@ -47,10 +48,11 @@ def messages_of(entry: Entry, how: Map) -> Iterator[Message | Fault]:
     for path, wanted in how.skip.items():
         if str(at(value, path)) in wanted:
             return
-    calls = bool(how.said or how.heard)
+    calls, decision = bool(how.said or how.heard), how.decision_of(value)
+    message = partial(_message, entry=value, how=how, place=place, decision=decision)
     groups = [(how.system, "system"), (how.messages or how.heard, ""), (how.said, "")]
     if not calls and not how.messages:
-        yield _message(value, value, how, place, "", heard=False)
+        yield message(value, role="", heard=False)
         return
     found = False
     for paths, role in groups:
@@ -61,7 +63,7 @@ def messages_of(entry: Entry, how: Map) -> Iterator[Message | Fault]:
         given = calls and paths is not how.said
         for one in _listed(said, "assistant" if paths is how.said else role or "user"):
             if isinstance(one, Mapping):
-                yield _message(one, value, how, place, role, heard=given)
+                yield message(one, role=role, heard=given)
             else:
                 yield Fault("a message that is no object", place)
     if not found:
@@ -90,11 +92,12 @@ def _is_part(value: Any) -> bool:  # noqa: ANN401 - any JSON
 
 def _message(
     one: Mapping[str, Any],
+    *,
     entry: Mapping[str, Any],
     how: Map,
     place: str,
+    decision: Decision | None,
     role: str,
-    *,
     heard: bool,
 ) -> Message | Fault:
     role = str(first_at(how.role, one) or role)
@@ -125,16 +128,18 @@ def _message(
         time=time_of(time),
         order=float(order) if isinstance(order, int | float) else None,
         audience=[str(who) for who in (to if isinstance(to, list) else [to]) if who],
-        columns=_columns(one, entry, how),
+        columns=_columns(one, entry, how, decision),
         place=place,
         heard=heard,
     )
 
 
 def _columns(
-    one: Mapping[str, Any], entry: Mapping[str, Any], how: Map
+    one: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    how: Map,
+    decision: Decision | None,
 ) -> dict[str, Any]:
-    decision = how.decision_of(entry)
     found: dict[str, Any] = {}
     if decision is not None:
         found = {"labels": [*decision.labels], "pressed_side": decision.pressed_side}

@@ -9,7 +9,7 @@ from typing import Any, Final
 from offrecord.content.boundary.secrets import planted, redacted
 from offrecord.content.document import data_folder, read_document
 from offrecord.records import OffrecordError
-from offrecord.transcript.deployed.mapping import Remove
+from offrecord.transcript.deployed.mapping import Remove, steps
 
 Cleaner = Callable[[str], str]
 
@@ -29,16 +29,17 @@ def cleaner(remove: Remove) -> Cleaner:
             in a region that there is none of.
     """
     secrets = planted()
-    steps: list[Cleaner] = [lambda text: redacted(text, secrets)]
+    cleaners: list[Cleaner] = [lambda text: redacted(text, secrets)]
     if remove.email:
         front = read_document(data_folder("personal.yaml")).front
-        steps.append(lambda text: re.sub(front["email"], EMAIL, text))
+        email = re.compile(front["email"])
+        cleaners.append(lambda text: email.sub(EMAIL, text))
     if remove.phone:
-        steps.append(_phones(remove.phone))
+        cleaners.append(_phones(remove.phone))
 
     def clean(text: str) -> str:
-        for step in steps:
-            text = step(text)
+        for one in cleaners:
+            text = one(text)
         return text
 
     return clean
@@ -47,9 +48,9 @@ def cleaner(remove: Remove) -> Cleaner:
 def without_fields(value: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
     """An entry in which what stands at some paths is replaced."""
     for path in paths:
-        *steps, last = path.split("/")
+        *way, last = steps(path)
         inner = value
-        for step in steps:
+        for step in way:
             inner = inner.get(step) if isinstance(inner, dict) else None
         if isinstance(inner, dict) and last in inner:
             inner[last] = REMOVED

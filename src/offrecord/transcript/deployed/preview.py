@@ -10,7 +10,7 @@ from typing import Final
 from offrecord.content.boundary.shown import escaped
 from offrecord.records import OffrecordError
 from offrecord.transcript.deployed.entry import Entry
-from offrecord.transcript.deployed.mapping import Map, presets, read_map
+from offrecord.transcript.deployed.mapping import Map, Remove, presets, read_map
 from offrecord.transcript.deployed.messages import Message, messages_of
 from offrecord.transcript.deployed.personal import cleaner
 from offrecord.transcript.deployed.sources import entries
@@ -30,17 +30,15 @@ def guessed(source: Path) -> Iterator[str]:
     Raises:
         OffrecordError: If no map that ships finds a message of an agent in it.
     """
-    best, most = "", 0
+    best, most, said = "", 0, list[Message]()
     for name in presets():
-        how, _ = read_map(name)
-        if ".eval" in source.suffixes and how.container != "inspect":
-            continue
         try:
-            found = sum(one.is_agent for one in _found(source, how))
+            found = list(_found(source, read_map(name)[0]))
         except OffrecordError:
             continue
-        if found > most:
-            best, most = name, found
+        agents = sum(one.is_agent for one in found)
+        if agents > most:
+            best, most, said = name, agents, found
     if not best:
         raise OffrecordError(
             f"{source}: none of the maps that ship ({', '.join(presets())}) finds a "
@@ -53,14 +51,13 @@ def guessed(source: Path) -> Iterator[str]:
     yield "#     labels: [FIRST, SECOND]"
     yield "#     pressed_side: FIRST"
     yield "# remove: {email: true, phone: US, fields: [user/name]}"
-    how, _ = read_map(best)
-    clean = cleaner(how.remove)
+    clean = cleaner(Remove())
     shown: dict[str, list[Message]] = {}
-    for one in _found(source, how):
+    for one in said:
         shown.setdefault(one.conversation, []).append(one)
-    for name, said in islice(shown.items(), _SHOWN):
+    for name, own in islice(shown.items(), _SHOWN):
         yield f"# conversation {escaped(clean(name))}"
-        for one in said[:6]:
+        for one in own[:6]:
             who = f"{one.speaker}{' (agent)' if one.is_agent else ''}"
             text = " ".join(clean(one.text).split())
             yield f"#   {escaped(clean(who))}: {escaped(text[:_LETTERS])}"

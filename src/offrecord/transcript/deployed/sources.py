@@ -7,14 +7,15 @@ is loaded when a map names it.
 from __future__ import annotations
 
 import gzip
-import os
-import stat
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Final
 
+from offrecord.content.boundary.files import open_plain
 from offrecord.records import OffrecordError
 from offrecord.transcript.deployed.containers import jsonl, otlp
 from offrecord.transcript.deployed.entry import Entry, Fault, Reader
@@ -96,12 +97,11 @@ def entries(source: Path, container: str) -> Iterator[Entry | Fault]:
             yield Fault(f"the file cannot be read ({type(error).__name__})", name)
 
 
-def _opened(path: Path) -> IO[bytes]:
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OffrecordError(f"{path}: not a plain file")
-    if path.suffix == ".gz":
-        return gzip.open(os.fdopen(handle, "rb"))  # type: ignore[return-value]
-    os.close(handle)
-    return path.open("rb")
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    with open_plain(path) as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        with gzip.open(file) as unpacked, BufferedReader(unpacked) as buffered:
+            yield buffered

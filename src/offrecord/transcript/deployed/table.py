@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from offrecord.records import Ended, Form, Kind, OffrecordError, Status, Timing, digest
+from offrecord.records import (
+    ENGLISH,
+    FACTOR,
+    Ended,
+    Form,
+    Kind,
+    OffrecordError,
+    Status,
+    Timing,
+    digest,
+)
 from offrecord.transcript.deployed.entry import Entry, Fault
 from offrecord.transcript.deployed.mapping import Map
 from offrecord.transcript.deployed.messages import Message, messages_of
 from offrecord.transcript.deployed.personal import Cleaner, cleaner, without_fields
 from offrecord.transcript.deployed.sources import entries
 from offrecord.transcript.facts import MOST_ROUNDS
+from offrecord.transcript.rows import LONGEST_NAME
 from offrecord.transcript.schema import GIVEN_SCHEMA, ROW_KEY, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
 
 SOURCE: Final = "transcripts"
 _BATCH: Final = 50_000
-_LONGEST_NAME: Final = 300
 _DEFAULTS: Final[dict[str, Any]] = {
     "scenario": "deployed",
     "condition": "observed",
     "kind": str(Kind.OBSERVED),
     "timing": str(Timing.NONE),
     "protocol": "deployed",
-    "language": "en",
+    "language": ENGLISH,
     "sampling": "{}",
     "factors": "{}",
     "labels": [],
@@ -114,29 +124,23 @@ def import_transcripts(source: Path, how: Map, stamp: str, study: str) -> Import
         "channels": channels.to_list(),
         "spoken": channels.to_list()[:1],
     }
-    table = rows.with_columns(study=pl.lit(study)).select(
-        pl.col(name).cast(dtype) for name, dtype in TRANSCRIPT_SCHEMA.items()
-    )
-    given = placed.filter(~pl.col("is_agent")).select(
-        "run",
-        "turn",
-        place="draw",
-        speaker="agent",
-        text="text",
-        started="started",
-        uuid="uuid",
-    )
+    given = placed.filter(~pl.col("is_agent"))
+    given = given.rename({"draw": "place", "agent": "speaker"})
     return Imported(
-        transcript=table,
+        transcript=_shaped(rows.with_columns(study=pl.lit(study)), TRANSCRIPT_SCHEMA),
         facts=facts,
         left_out=left_out.lines(),
-        given=given.cast(pl.Schema(GIVEN_SCHEMA)),
+        given=_shaped(given, GIVEN_SCHEMA),
     )
+
+
+def _shaped(rows: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
+    return rows.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
 def _rows(source: Path, how: Map, left_out: LeftOut) -> Iterator[dict[str, Any]]:
     clean = cleaner(how.remove)
-    name = lru_cache(10_000)(lambda text: _name(clean(text)))
+    named = lru_cache(10_000)(lambda text: _name(clean(text)))
     known, whole = set[int](), set[str]()
     for entry in entries(source, how.container):
         if isinstance(entry, Fault):
@@ -159,19 +163,19 @@ def _rows(source: Path, how: Map, left_out: LeftOut) -> Iterator[dict[str, Any]]
                     continue
                 known.add(key)
             try:
-                yield _row(one, clean, name, by_time=not how.messages)
+                yield _row(one, clean, named, by_time=not how.messages)
             except ValueError as error:
                 left_out.add(Fault(str(error), one.place))
 
 
 def _row(
-    one: Message, clean: Cleaner, name: Cleaner, *, by_time: bool
+    one: Message, clean: Cleaner, named: Cleaner, *, by_time: bool
 ) -> dict[str, Any]:
     stated = {name: value for name, value in one.columns.items() if name in _RAW}
     factors = {
-        name.removeprefix("factor_"): str(value)
+        name.removeprefix(FACTOR): str(value)
         for name, value in one.columns.items()
-        if name.startswith("factor_")
+        if name.startswith(FACTOR)
     }
     if factors:
         stated["factors"] = json.dumps(factors, sort_keys=True)
@@ -183,13 +187,13 @@ def _row(
         **_DEFAULTS,
         "status": str(Status.OK if text.strip() else Status.EMPTY),
         **{name: _fitting(name, value) for name, value in stated.items()},
-        "run": name(one.conversation),
-        "agent": name(one.speaker),
+        "run": named(one.conversation),
+        "agent": named(one.speaker),
         "is_agent": one.is_agent,
         "heard": one.heard,
         "order": order,
-        "own_model": name(one.model) or None,
-        "audience": [name(who) for who in one.audience] or None,
+        "own_model": named(one.model) or None,
+        "audience": [named(who) for who in one.audience] or None,
         "text": text,
         "started": one.time,
         "uuid": one.place,
@@ -198,7 +202,7 @@ def _row(
 
 
 def _name(text: str) -> str:
-    return text if len(text) <= _LONGEST_NAME else digest(text)
+    return text if len(text) <= LONGEST_NAME else digest(text)
 
 
 def _fitting(name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
