@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -699,34 +698,6 @@ def test_paper_is_light_whatever_the_screen_was(
     assert page.evaluate(ink) == "rgb(26, 29, 33)"
     assert page.locator(".top").is_hidden()
     assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
-
-
-AXE = files("axe_playwright_python") / "axe.min.js"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_axe_finds_no_serious_barrier(
-    page_of_a_run_study: Path, chromium: Browser, width: int, scheme: Any
-) -> None:
-    page, _ = _opened(chromium, page_of_a_run_study, width=width)
-    page.emulate_media(color_scheme=scheme)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    page.evaluate(
-        "document.querySelectorAll('details').forEach(d => { d.open = true })"
-    )
-    # What has come into view is measured once it is laid out.
-    page.evaluate("new Promise(r => requestAnimationFrame(() => setTimeout(r, 100)))")
-    found = page.evaluate("axe.run()")["violations"]
-    page.locator(".tx-run").first.click()
-    page.wait_for_selector("#tx-reader .tx-text")
-    found += page.evaluate("axe.run()")["violations"]
-    barriers = [
-        (one["id"], one["nodes"][0]["html"])
-        for one in found
-        if one["impact"] in {"serious", "critical"}
-    ]
-    assert not barriers
 
 
 @needs_cases
