@@ -131,7 +131,7 @@ def test_every_stop_of_the_keyboard_is_named_in_view_and_ringed(
 ) -> None:
     page = _opened(chromium, file, width)
     page.evaluate("window.scrollTo(0, 0)")
-    stops = []
+    stops: list[dict[str, Any]] = []
     page.keyboard.press("Tab")
     while (stop := page.evaluate(FOCUSED)) and len(stops) < 500:
         stops.append(stop)
