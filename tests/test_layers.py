@@ -31,11 +31,12 @@ ENDS = {"report", "audit", "export"}
 BESIDE = {
     "providers": {"records", "content"},
     "runner": {*FLOW[:7]},
-    "task": {*FLOW[:6]},
+    "guard": {*FLOW[:7]},
+    "task": {*FLOW[:6], "guard"},
     "study": {*FLOW, "runner"},
     "_registry": {"task", "measures", "providers"},
     "__main__": {"cli"},
-    "cli": {*FLOW, "runner", "study", "providers"},
+    "cli": {*FLOW, "runner", "study", "providers", "guard"},
 }
 # A measure that needs a model finds it where providers keep theirs.
 ALSO = {"measures": {"providers"}}
@@ -186,10 +187,11 @@ def test_modules_and_functions_fit_the_budget() -> None:
     "command",
     [
         [sys.executable, "-c", "import offrecord"],
+        [sys.executable, "-c", "import offrecord.guard"],
         [sys.executable, "-m", "offrecord", "--help"],
         [sys.executable, "-m", "offrecord", "content", "list"],
     ],
-    ids=["import", "help", "content"],
+    ids=["import", "guard", "help", "content"],
 )
 def test_light_calls_import_nothing_heavy(command: list[str]) -> None:
     heavy = ["inspect_ai", "torch", "xllamacpp", "polars", "sentence_transformers"]

@@ -14,11 +14,8 @@ from offrecord.measures.codes.awareness import (
     without_aware,
 )
 from offrecord.measures.pairings import pair_rows
-from offrecord.measures.texts.markers import (
-    MARKERS,
-    count_markers,
-    markers_table,
-)
+from offrecord.measures.texts.marker_counts import count_markers
+from offrecord.measures.texts.markers import MARKERS, markers_table
 from tests.test_tables import FACTS, both, paired, row, transcript
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from pydantic import BeforeValidator, ValidationError, model_validator
 
+from offrecord.content.decision import Decision
 from offrecord.content.document import Front, data_folder, first_fault, read_document
 from offrecord.records import FACTOR, OffrecordError
 from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
@@ -33,20 +34,11 @@ Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
 """Where a value stands: the first of them that has one counts."""
 
 
-class Decision(Front):
+class DecisionWhere(Decision):
     """What agents decide in some conversations."""
 
-    question: str
-    labels: tuple[str, str]
-    pressed_side: str | None = None
     where: Mapping[str, str] = {}
     """Path to the value that it has in these conversations."""
-
-    @model_validator(mode="after")
-    def _a_label(self) -> Decision:
-        if self.pressed_side not in (None, *self.labels):
-            raise ValueError(f"pressed_side '{self.pressed_side}' is no label")
-        return self
 
 
 class Remove(Front):
@@ -79,7 +71,7 @@ class Map(Front):
     agents: tuple[str, ...] = ()
     """Patterns of speakers (`planner*`); if there are any, no role makes an agent."""
     columns: Mapping[str, Paths] = {}
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[DecisionWhere, ...] = ()
     remove: Remove = Remove()
     skip: Mapping[str, tuple[str, ...]] = {}
     """Path to values of entries that hold no messages, such as spans of tools."""
@@ -100,7 +92,7 @@ class Map(Front):
             return any(fnmatchcase(speaker, one) for one in self.agents)
         return role in self.agent_roles
 
-    def decision_of(self, entry: Mapping[str, Any]) -> Decision | None:
+    def decision_of(self, entry: Mapping[str, Any]) -> DecisionWhere | None:
         """The first decision whose conditions an entry meets."""
         for one in self.decisions:
             if all(str(at(entry, path)) == value for path, value in one.where.items()):

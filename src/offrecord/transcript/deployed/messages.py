@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
+from offrecord.content.decision import Decision
+from offrecord.content.parts import text_of
 from offrecord.transcript.deployed.entry import Entry, Fault
-from offrecord.transcript.deployed.mapping import Decision, Map, at, first_at, parsed
+from offrecord.transcript.deployed.mapping import Map, at, first_at, parsed
 
 LONGEST_TEXT: Final = 2_000_000
 """Characters of one message."""
 _SYSTEM: Final = frozenset({"system", "developer"})
 _SECONDS: Final = 1e11  # a count of seconds since 1970; what is larger is finer
-_DEEPEST: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,27 +157,6 @@ def _calls(one: Mapping[str, Any]) -> bool:
         isinstance(part, Mapping) and "tool" in str(part.get("type", ""))
         for part in parts
     )
-
-
-def text_of(value: Any, depth: int = 0) -> str:  # noqa: ANN401 - any JSON
-    """The words of a content: a text, or the parts of it that are text.
-
-    Args:
-        value: A text, a part (`text` or `content`), or a list of parts.
-        depth: How deep it lies.
-    """
-    if isinstance(value, str):
-        return value
-    if depth > _DEEPEST:
-        return ""
-    if isinstance(value, list):
-        texts = (text_of(one, depth + 1) for one in value)
-        return "\n".join(text for text in texts if text)
-    if isinstance(value, Mapping):
-        if str(value.get("type", "text")) not in {"text", "output_text", "input_text"}:
-            return ""
-        return text_of(value.get("text") or value.get("content"), depth + 1)
-    return ""
 
 
 def time_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON

@@ -1,0 +1,52 @@
+"""What a guard does on a conflict. Each is a function that a user can replace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from offrecord.content.reply import spoken_text
+from offrecord.guard.types import BLOCK, LOG, Action, Case
+from offrecord.guard.wording import Wording, with_part
+
+
+def built_in(wording: Wording) -> Mapping[str, Action]:
+    """The actions that ship, by name; `human` is the user's to give.
+
+    Args:
+        wording: What they say.
+    """
+
+    async def log(case: Case) -> str:
+        """Send the draft; the verdict alone tells."""
+        return case.draft
+
+    async def disclose(case: Case) -> str:
+        """Add that the model's own assessment differs."""
+        return f"{case.draft}\n\n{wording.text('disclose')}"
+
+    async def clarify(case: Case) -> str:  # noqa: ARG001
+        """Send a question to the counterpart in the draft's place."""
+        return wording.text("clarify")
+
+    async def rewrite(case: Case) -> str:
+        """Ask once more, told to state its own assessment openly.
+
+        Raises:
+            ValueError: If nothing is said.
+        """
+        answer = await case.ask(with_part(case.messages, wording.text("rewrite")))
+        said = spoken_text(answer if isinstance(answer, str) else answer.text)
+        if not said:
+            raise ValueError("nothing was said")
+        return said
+
+    async def block(case: Case) -> None:
+        """Send nothing."""
+
+    return {
+        LOG: log,
+        "disclose": disclose,
+        "clarify": clarify,
+        "rewrite": rewrite,
+        BLOCK: block,
+    }
