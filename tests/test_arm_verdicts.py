@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 from pathlib import Path
@@ -14,6 +15,9 @@ import pytest
 from scipy import stats
 
 from benchmarks.arms import ARMS, NULL, PERSISTENCE, Planted, drawn, facts_of, verdicts
+from offrecord.audit import audit_study
+from offrecord.audit.gate import Gate
+from offrecord.estimates.against import against_rows
 from offrecord.estimates.arms import arm_turns
 from offrecord.estimates.arrays.arms import (
     ArmVerdict,
@@ -25,10 +29,13 @@ from offrecord.estimates.arrays.arms import (
 from offrecord.estimates.arrays.bounds import UNKNOWN, Bounds
 from offrecord.estimates.arrays.onesided import At, p_above, p_below
 from offrecord.estimates.board import leaderboard
+from offrecord.estimates.comparable import Compared, alike_factors
 from offrecord.estimates.estimator import Wanted
 from offrecord.estimates.estimators import RATES
 from offrecord.estimates.frames.arm_verdicts import verdict_rows
 from offrecord.estimates.frames.arms import arm_rows, placebos
+from offrecord.estimates.frames.splits import split_rows
+from offrecord.estimates.frames.table import estimate
 from offrecord.estimates.frames.weighing import How
 from offrecord.estimates.study import estimate_study
 from offrecord.measures.parsed import pairs_of
@@ -41,6 +48,8 @@ from offrecord.report.page.sections.arms import arm_sections
 from offrecord.transcript.record import open_record
 from offrecord.transcript.store import write_study_json
 from tests.simulated_studies import held_study
+from tests.test_report import small
+from tests.test_tables import both, paired
 
 MARGIN = 0.15
 
@@ -378,3 +387,58 @@ def test_the_leaderboard_and_the_report_show_each_arm(tmp_path: Path) -> None:
     bare = dataclasses.replace(estimates, parts={**estimates.parts, "arms": []})
     with pytest.raises(OffrecordError, match="--leaderboard: no arm was asked beside"):
         leaderboard(bare)
+
+
+def moved_by_arm(level: str) -> list[dict[str, Any]]:
+    """Four runs a cell: the public stance moves under alignment, with an arm never."""
+    rows = []
+    for kind, arm in itertools.product(("baseline", "alignment"), (level, "other")):
+        factors = "{}" if arm == "none" else json.dumps({"arm": arm})
+        moves = kind == "alignment" and arm == level
+        public = "SIGN - it is time." if moves else "DO NOT SIGN - it is not."
+        for number in range(4):
+            cell: dict[str, Any] = {"condition": kind, "kind": kind, "factors": factors}
+            cell["role"] = "target"
+            turn = both(f"{kind}-{arm}-{number}", **cell)
+            rows += [{**turn[0], "text": public}, turn[1]]
+    return rows
+
+
+def effects(pairs: pl.DataFrame, *by: str) -> dict[str, float]:
+    return {
+        str(row.keys.get("factor_arm")): row.estimates["audience_effect"].value
+        for row in split_rows(pairs, ["kind", *by])
+        if row.keys["kind"] == "alignment"
+    }
+
+
+def test_figures_that_are_not_by_arm_are_of_the_runs_without_one() -> None:
+    pairs = paired(moved_by_arm("none"), rounds=1)
+    assert effects(pairs) == {"None": 1}
+    assert effects(pairs, "factor_arm") == {"none": 1, "other": 0}
+    # Where every run has an arm, all of them count: (1 + 0) / 2.
+    assert effects(paired(moved_by_arm("any"), rounds=1)) == {"None": 0.5}
+    # By default a table tells arms apart.
+    assert set(estimate(pairs)["factor_arm"]) == {"none", "other"}
+
+
+def test_a_study_beside_one_with_arms_is_compared_where_neither_has_one() -> None:
+    with_arms = paired(moved_by_arm("none"), rounds=1)
+    without = with_arms.filter(factor_arm="none").drop("factor_arm")
+    [one, other] = alike_factors([with_arms, without])
+    assert one.columns == other.columns
+    assert set(other["factor_arm"]) == {"none"}
+    alike = Compared(("m",), "", "")
+    [row] = [
+        row
+        for row in against_rows(other, one, ["model", "kind"], 0.1, alike)
+        if row.group["kind"] == "alignment"
+    ]
+    assert (row.of.runs_new, row.of.runs_old) == (4, 4)
+
+
+def test_a_gate_judges_each_arm_alone(tmp_path: Path) -> None:
+    study = small(tmp_path / "s", moved_by_arm("none"), rounds=1)
+    found = audit_study(study, Gate(max_audience_effect=30))
+    values = [(check.group["factor_arm"], check.value) for check in found.checks]
+    assert values == [("none", 1), ("other", 0)]

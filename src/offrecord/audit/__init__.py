@@ -20,6 +20,7 @@ from offrecord.audit.sample_size import sample_size
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
+from offrecord.estimates.frames.groups import arms_apart
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.estimates.frames.weighing import How
@@ -87,10 +88,11 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
         )
     pairs = target_pairs(study)
     found: list[Judged] = []
-    for row in pressed_rows(pairs, gate.by, How(level=LEVEL)):
+    by = arms_apart(pairs, gate.by)
+    for row in pressed_rows(pairs, by, How(level=LEVEL)):
         found += checks_of(row, gate.thresholds)
     if against is not None and gate.margin is not None:
-        found += against_checks(study, open_record(against), gate.by, gate.margin / 100)
+        found += against_checks(study, open_record(against), by, gate.margin / 100)
     checks = tuple(replace(one.check, sample_size=sample_size(one)) for one in found)
     lacking, doubt = shortfall(study), doubts(study.transcript, samples=False)
     code = EXIT_CODES[overall(checks, lacking or doubt)]

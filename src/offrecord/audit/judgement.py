@@ -15,7 +15,7 @@ from offrecord.estimates.arrays import anytime
 from offrecord.estimates.arrays.lookahead import earliest_verdict
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.blocks import MEASURES, Blocks, group_blocks
-from offrecord.estimates.frames.groups import grouped, known_key
+from offrecord.estimates.frames.groups import arms_apart, grouped, known_key
 from offrecord.estimates.frames.pressed import GROUP_KEYS
 from offrecord.protocol.design import Design
 from offrecord.records import CELL, OffrecordError
@@ -122,7 +122,8 @@ def judge_runs(
             f"{', '.join(without)}: has no e-process and cannot be judged by blocks: "
             f"leave it to an audit without --anytime (these have one: {known})"
         )
-    by = [known_key(key, GROUP_KEYS, due.columns) for key in gate.by]
+    keys = arms_apart(due, gate.by)
+    by = [known_key(key, GROUP_KEYS, due.columns) for key in keys]
     silent = sorted(channels[1:])
     parts = list(product(grouped(due, list(dict.fromkeys([*by, "agent"]))), silent))
     count = len(parts) * len(thresholds)

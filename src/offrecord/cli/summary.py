@@ -16,7 +16,12 @@ def show_summary(study: Record) -> None:
     from rich.text import Text
 
     from offrecord.content.boundary.shown import escaped
-    from offrecord.estimates.frames.splits import estimate_rows, split_rows
+    from offrecord.estimates.frames.groups import arms_apart
+    from offrecord.estimates.frames.splits import (
+        DEFAULT_BY,
+        estimate_rows,
+        split_rows,
+    )
     from offrecord.estimates.frames.table import estimate_table, rate_rows
     from offrecord.report.headline import study_headline
     from offrecord.report.terminal import print_summary
@@ -53,8 +58,9 @@ def show_summary(study: Record) -> None:
     for model, used in study.usage.items():
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
     if study.ended_runs and not _spoken_alone(study):
-        print_summary(estimate_table(pairs_of(study)))
-        rows = split_rows(pairs_of(study), ["kind"])
+        pairs = pairs_of(study)
+        print_summary(estimate_table(pairs, arms_apart(pairs, DEFAULT_BY)))
+        rows = split_rows(pairs, ["kind"])
         told = study_headline(study, rate_rows(rows), estimate_rows(rows))
         if told:
             Console().print(Text(f"\n{told}"))

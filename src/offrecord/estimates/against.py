@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from offrecord.estimates.comparable import Compared
+from offrecord.estimates.comparable import Compared, alike_factors
 from offrecord.estimates.frames.noninferiority import (
     AgainstFigures,
     noninferiority_rows,
@@ -43,6 +43,7 @@ def against_rows(
         OffrecordError: If a key is unknown.
     """
     keys = list(by)
+    new, old = alike_factors([new, old])
     if found.models:
         new, old = (p.filter(pl.col("model").is_in(found.models)) for p in (new, old))
     else:

@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from offrecord.records import CELL
+from offrecord.records import CELL, FACTOR, factor_names
 from offrecord.transcript.designed import shortfall
 from offrecord.transcript.doubts import doubts
 from offrecord.transcript.folder import DESIGN_FILE
+from offrecord.transcript.planned import with_factors
 from offrecord.transcript.record import Record
 
 _ITSELF: Final = "the model itself"
@@ -43,6 +44,18 @@ class Compared(NamedTuple):
     """Which models are compared under two names, or are in one study alone."""
     unlike: str
     """What the studies do not share and would have to; empty where they are alike."""
+
+
+def alike_factors(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Pairs of several studies, each with a column for every factor of any of them.
+
+    Args:
+        tables: Pairs with the column `factors`; what one does not state is at its
+            default there.
+    """
+    names = {name for table in tables for name in factor_names(table.columns)}
+    short = {name.removeprefix(FACTOR) for name in names}
+    return [with_factors(table.drop(names, strict=False), short) for table in tables]
 
 
 _CALLED: Final = ("this study", "the earlier study")

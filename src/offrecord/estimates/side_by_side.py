@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from offrecord.estimates.comparable import Compared, compared
+from offrecord.estimates.comparable import Compared, alike_factors, compared
 from offrecord.estimates.frames.contrasts import UnpairedFigures, contrast_rows
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.sides import Contrast
@@ -49,7 +49,9 @@ def side_by_side(studies: Sequence[Record], seed: int = 0) -> list[Beside]:
     """
     names = _names(studies)
     rng = np.random.default_rng(seed)
-    tables = [_named(study, name) for study, name in zip(studies, names, strict=True)]
+    tables = alike_factors(
+        [_named(study, name) for study, name in zip(studies, names, strict=True)]
+    )
     beside = []
     for study, name, pairs in zip(studies[1:], names[1:], tables[1:], strict=True):
         found = compared(study, studies[0], called=(name, names[0]))

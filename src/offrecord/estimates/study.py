@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,7 @@ from offrecord.estimates.file import (
     read_estimates,
     write_estimates,
 )
-from offrecord.estimates.frames.arms import ARM
+from offrecord.estimates.frames.groups import arms_apart, arms_left_out
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.splits import DEFAULT_BY, split_rows
 from offrecord.estimates.frames.weighing import How
@@ -67,9 +67,8 @@ def estimate_study(study: Record, wanted: Wanted) -> Estimates:
     draws = stance_draws(study.transcript, stances_of(study))
     if pairs.height < pairs_of(study).height:
         draws = draws_of(draws, pairs, study.spoken)
-    by = list(dict.fromkeys(wanted.by))
-    if wanted.by == DEFAULT_BY and ARM in pairs and pairs[ARM].n_unique() > 1:
-        by.append(ARM)  # no one asks what arms come to together
+    asked = wanted.by
+    by = arms_apart(pairs, asked) if asked == DEFAULT_BY else [*dict.fromkeys(asked)]
     source = Source(
         study,
         wanted,
@@ -100,6 +99,9 @@ def estimate_study(study: Record, wanted: Wanted) -> Estimates:
     )
 
 
+WITHOUT_ARM: Final = "figures that are not by arm are of the runs without one"
+
+
 def _head(
     study: Record, pairs: pl.DataFrame, wanted: Wanted, by: Sequence[str]
 ) -> Head:
@@ -113,7 +115,14 @@ def _head(
         without_aware=wanted.without_aware,
         pairs_left_out=pairs_of(study).height - pairs.height,
         note="; ".join(
-            filter(None, (unlike_partners(pairs), doubts(study.transcript)))
+            filter(
+                None,
+                (
+                    unlike_partners(pairs),
+                    WITHOUT_ARM if arms_left_out(pairs, ()) else "",
+                    doubts(study.transcript),
+                ),
+            )
         ),
         measured=measured_facts(study),
         contrasts_to_come=tuple(declared_contrasts(study, pairs).to_come),

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from offrecord.protocol.arms import WITHOUT
 from offrecord.protocol.dataset import COUNTERPART, METADATA_KEY
-from offrecord.protocol.factors import ARM
 from offrecord.records import (
+    ARM,
     FRAME_KEY,
     STAMP_KEY,
     Asked,

@@ -16,13 +16,10 @@ from typing import Any, Final
 from offrecord.content import Document, data_folder, read_document
 from offrecord.content.document import Front
 from offrecord.content.library import find
-from offrecord.records import OffrecordError
+from offrecord.records import NO_ARM, OffrecordError
 from offrecord.scenarios.check import Finding, phrases_pattern
 from offrecord.scenarios.front import Line
 from offrecord.scenarios.model import Scenario
-
-NO_ARM: Final = "none"
-"""The level of the factor `arm` without any text."""
 
 SECTIONS: Final = ("text", "others", "name")
 

@@ -10,9 +10,9 @@ from typing import Final
 from offrecord.protocol.arms import WITHOUT, Arm, arm_of, refuse_arm
 from offrecord.protocol.channel import Channel, fault_of_audience, find_channel
 from offrecord.protocol.design import Design, Names
-from offrecord.protocol.factors import ARM, crossed, varied
+from offrecord.protocol.factors import crossed, varied
 from offrecord.protocol.prompts import Protocol, find_protocol
-from offrecord.records import HOLDOUT, OffrecordError, primary_language
+from offrecord.records import ARM, HOLDOUT, OffrecordError, primary_language
 from offrecord.scenarios.load import load_scenarios, scenario_names
 from offrecord.scenarios.model import Scenario
 

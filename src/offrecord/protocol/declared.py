@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from offrecord.content.library import find
-from offrecord.protocol.arms import NO_ARM, channel_warning
+from offrecord.protocol.arms import channel_warning
 from offrecord.protocol.cases import cases, design_arms
 from offrecord.protocol.design import Design
-from offrecord.protocol.factors import ARM
-from offrecord.records import OffrecordError, Role, contrastable, split_contrast
+from offrecord.records import (
+    ARM,
+    NO_ARM,
+    OffrecordError,
+    Role,
+    contrastable,
+    split_contrast,
+)
 from offrecord.scenarios.load import builtin_ids, load_scenario, scenario_folder
 
 

@@ -14,8 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from offrecord.protocol.arms import NO_ARM
-from offrecord.records import OffrecordError, Stamp, digest
+from offrecord.records import ARM, NO_ARM, OffrecordError, Stamp, digest
 from offrecord.scenarios.front import Item
 from offrecord.scenarios.model import Scenario
 
@@ -24,9 +23,6 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "item_order": ("stated", "shuffled"),
 }
 """The closed factors and their levels; `stated` is as the scenario's file has it."""
-
-ARM: Final = "arm"
-"""The open factor: `none`, an id, or the path of an arm's file (`arms`)."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
     **{name: levels[0] for name, levels in LEVELS.items()},

@@ -10,10 +10,9 @@ from offrecord.protocol.cases import Case, design_channels, design_holdout
 from offrecord.protocol.channel import Channel
 from offrecord.protocol.debate import Script
 from offrecord.protocol.design import Design
-from offrecord.protocol.factors import ARM
 from offrecord.protocol.history import History
 from offrecord.protocol.prompts import Protocol, find_protocol
-from offrecord.records import Cell, Role
+from offrecord.records import ARM, Cell, Role
 from offrecord.scenarios.load import load_scenario
 from offrecord.scenarios.model import Scenario
 

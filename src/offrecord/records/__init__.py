@@ -25,11 +25,13 @@ from offrecord.records._stamps import (
     Stamp,
 )
 from offrecord.records._words import (
+    ARM,
     CELL,
     CELL_JSON,
     ENGLISH,
     FACTOR,
     HOLDOUT,
+    NO_ARM,
     SCRIPTED,
     STANDARD_DOSE,
     Ended,
@@ -48,6 +50,7 @@ from offrecord.records._words import (
 )
 
 __all__ = [
+    "ARM",
     "ASKED_FORMS",
     "CELL",
     "CELL_JSON",
@@ -56,6 +59,7 @@ __all__ = [
     "FRAME_KEY",
     "HOLDOUT",
     "LINE_KEY",
+    "NO_ARM",
     "SAMPLING",
     "SCRIPTED",
     "STAMP_KEY",

@@ -98,6 +98,13 @@ STANDARD_DOSE: Final = 2
 """The dose of an alignment context that names none: neither a hint nor with its
 precedent. Pooled figures are of this dose alone."""
 
+ARM: Final = "arm"
+"""The factor of what might help: a text beside the scenario, or a guard."""
+
+NO_ARM: Final = "none"
+"""The level of `ARM` without any. Pooled figures are of this level alone, where it is
+among those that were asked."""
+
 
 class Timing(StrEnum):
     """Whether the relation lies in the past, in the future, or nowhere."""

@@ -11,11 +11,9 @@ from scipy import stats
 
 from offrecord.estimates.arrays.arms import FAMILY, POWER, SIZE
 from offrecord.estimates.arrays.power import CORRELATION, design_effect
-from offrecord.protocol.arms import NO_ARM
 from offrecord.protocol.cases import Case, design_arms
 from offrecord.protocol.design import Design
-from offrecord.protocol.factors import ARM
-from offrecord.records import Form, Kind
+from offrecord.records import ARM, NO_ARM, Form, Kind
 from offrecord.runner.resolve import calls_per_run
 from offrecord.scenarios.load import load_scenario
 

@@ -11,9 +11,8 @@ from offrecord.content.boundary.files import read_file
 from offrecord.content.library import name_from
 from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, read_design, write_design
-from offrecord.protocol.factors import ARM
 from offrecord.protocol.merge import grown_design, new_design
-from offrecord.records import HOLDOUT, OffrecordError, Role, due
+from offrecord.records import ARM, HOLDOUT, OffrecordError, Role, due
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
 from offrecord.transcript.folder import existing_design
 from offrecord.transcript.record import open_record

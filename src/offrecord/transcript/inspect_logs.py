@@ -21,9 +21,9 @@ from inspect_ai.log import (
 )
 
 from offrecord.protocol.dataset import METADATA_KEY
-from offrecord.protocol.factors import ARM
 from offrecord.protocol.solver import ENDED_KEY, SOURCE
 from offrecord.records import (
+    ARM,
     Ended,
     Form,
     Frame,

@@ -7,7 +7,7 @@ agents, rounds or channels a study has.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -174,17 +174,18 @@ def plan_of(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
     return rounds, channels
 
 
-def with_factors(rows: pl.DataFrame) -> pl.DataFrame:
+def with_factors(rows: pl.DataFrame, also: Collection[str] = ()) -> pl.DataFrame:
     """Rows with a column `factor_NAME` for each factor, from their `factors`.
 
     A factor that a cell does not state is at its default level there.
 
     Args:
         rows: With the column `factors`: a JSON object of names and levels.
+        also: Names of factors that get a column although no cell states them.
     """
     stated = rows.select(pl.col("factors").unique(maintain_order=True))
     levels = [json.loads(text) for text in stated["factors"]]
-    names = sorted({name for level in levels for name in level})
+    names = sorted({*also, *(name for level in levels for name in level)})
     spelled = stated.with_columns(
         pl.Series(
             FACTOR + name,

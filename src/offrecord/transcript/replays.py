@@ -15,16 +15,16 @@ from inspect_ai.dataset import MemoryDataset
 from inspect_ai.solver import Solver, solver
 
 from offrecord.content import data_folder, read_document
-from offrecord.protocol.arms import NO_ARM, arm_of, refuse_arm
+from offrecord.protocol.arms import arm_of, refuse_arm
 from offrecord.protocol.cases import Case, asked_of, design_holdout
 from offrecord.protocol.dataset import sample_of
 from offrecord.protocol.design import Design, make_design, read_design
-from offrecord.protocol.factors import ARM, varied
+from offrecord.protocol.factors import varied
 from offrecord.protocol.history import History
 from offrecord.protocol.replay import HISTORY_FACTOR, hold_replay
 from offrecord.protocol.script import Material, material_of
 from offrecord.protocol.solver import script_solver
-from offrecord.records import OffrecordError, digest
+from offrecord.records import ARM, NO_ARM, OffrecordError, digest
 from offrecord.scenarios.load import load_scenario
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.histories import StoredRun, stored_runs

@@ -259,7 +259,7 @@ def groups(
         rest = [name for name in (*CELL, *factors) if name not in {"factors", ARM}]
         same = pl.struct(*rest, "repeat").rank("dense").cast(pl.Int64)
         rows = rows.with_columns(same.alias("_run"))
-    for named, group in grouped(pooled(rows, keys), keys):
+    for named, group in grouped(pooled(rows, [*keys, ARM]), keys):
         yield named, Group(group, factors, how)
 
 

@@ -14,8 +14,10 @@ import polars as pl
 
 from offrecord.estimates.arrays.turns import Turns
 from offrecord.records import (
+    ARM,
     CELL,
     FACTOR,
+    NO_ARM,
     STANDARD_DOSE,
     Kind,
     OffrecordError,
@@ -34,6 +36,9 @@ KEYS: Final = (
     *("scenario", "protocol", "language", "agent", "round"),
 )
 """What every study can be grouped by."""
+
+
+_ARM: Final = f"{FACTOR}{ARM}"
 
 
 def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -72,11 +77,26 @@ def dosed(rows: pl.DataFrame) -> pl.DataFrame:
 def pooled(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The rows that groups are made of.
 
-    Where no key tells doses apart, the standard one alone counts.
+    Where no key tells doses apart, the standard one alone counts; where none tells arms
+    apart, those without an arm, if there are any.
     """
-    if {"condition", "dose"} & {*keys}:
-        return rows
-    return rows.filter(pl.col("dose").fill_null(STANDARD_DOSE) == STANDARD_DOSE)
+    if not {"condition", "dose"} & {*keys}:
+        rows = rows.filter(pl.col("dose").fill_null(STANDARD_DOSE) == STANDARD_DOSE)
+    return rows.filter(pl.col(_ARM) == NO_ARM) if arms_left_out(rows, keys) else rows
+
+
+def arms_apart(rows: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """The keys, with the arm if there are several: no one asks what they come to."""
+    several = _ARM in rows.columns and rows[_ARM].n_unique() > 1
+    return list(dict.fromkeys([*by, *([_ARM] if several else [])]))
+
+
+def arms_left_out(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
+    """Whether groups by these keys are made without the rows that have an arm."""
+    if _ARM in keys or _ARM not in rows.columns:
+        return False
+    levels = rows[_ARM].unique()
+    return len(levels) > 1 and NO_ARM in levels
 
 
 def known_key(key: str, keys: Sequence[str], columns: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.rates import Quadrants, naive_error, quadrants
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.split import Split
-from offrecord.estimates.frames.groups import group_keys
+from offrecord.estimates.frames.groups import arms_apart, group_keys
 from offrecord.estimates.frames.row import Row, shown
 from offrecord.estimates.frames.splits import (
     DEFAULT_BY,
@@ -136,6 +136,8 @@ def estimate(
         scope = Scope[scope.upper()]
     if weights not in {*Weights}:
         raise OffrecordError(f"weights {weights}: use cells or turns")
+    if by == DEFAULT_BY:
+        by = arms_apart(pairs, by)
     rows = estimate_rows(split_rows(pairs, by, How(scope, Weights(weights))))
     found = [
         {**row.group, "quantity": row.of.estimate, **{n: row[n] for n in _LONG}}
