@@ -164,7 +164,7 @@ class Guard:
     ) -> tuple[str, float | None, Reason, str | None]:
         """Action, score, reason, and what goes out."""
         words, meter = words_of(draft), begun.meter
-        reason, side = self._passes(messages, draft)
+        reason, side = self._looked_at(messages, draft)
         if reason is not None:
             return PASS, None, reason, words
         score, kind = None, ""
@@ -195,7 +195,13 @@ class Guard:
         _LOG.warning("%s: check failed (%s%s)", action, reason, kind and f", {kind}")
         return action, score, reason, None if closed else words
 
-    def _passes(
+    def passes(
+        self, messages: Sequence[Message], draft: str | Message
+    ) -> Reason | None:
+        """Why a message passes without a question; None where one would be asked."""
+        return self._looked_at(messages, draft)[0]
+
+    def _looked_at(
         self, messages: Sequence[Message], draft: str | Message
     ) -> tuple[Reason | None, str]:
         """Why nothing can fire, if so; and the side that the draft takes."""
