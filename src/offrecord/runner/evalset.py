@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 from types import MappingProxyType
 from typing import Final
 
@@ -152,6 +153,7 @@ def task_set(
         environment[PROGRESS] = " ".join(map(str, todo))
     with (
         _inherited_lock(logs, patience) as locks,
+        _noted_ctrl_c() as pressed,
         subprocess.Popen(
             command,
             env=environment,
@@ -160,19 +162,34 @@ def task_set(
             stdout=subprocess.DEVNULL if told else None,
         ) as process,
     ):
-        return _wait(process, watched)
+        code = _wait(process, watched)
+        return INTERRUPTED if pressed.is_set() else code
+
+
+@contextmanager
+def _noted_ctrl_c() -> Iterator[Event]:
+    """Whether Ctrl-C was pressed, which raises nothing meanwhile.
+
+    It reached Inspect as well, which writes its logs and ends. An exception could come
+    at any line here, and be lost where Python swallows one.
+    """
+    pressed = Event()
+    here = current_thread() is main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield pressed
+        return
+    signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _wait(process: subprocess.Popen[bytes], watched: Path) -> int:
     """Wait for an eval set to end, or for what it is for to be removed."""
-    interrupted = False
     while True:
         try:
-            code = process.wait(_LOOK_EVERY)
-            return INTERRUPTED if interrupted else code
-        except KeyboardInterrupt:
-            # Ctrl-C reached Inspect as well: let it write its logs and end.
-            interrupted = True
+            return process.wait(_LOOK_EVERY)
         except subprocess.TimeoutExpired:
             if not watched.exists():  # no one is left to pay for
                 process.send_signal(signal.SIGINT)
