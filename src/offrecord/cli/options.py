@@ -75,7 +75,7 @@ def design_options(command: Command) -> Command:
         ),
         click.option(
             "--elicit",
-            help="ROLE,ROLE: whose other outputs are asked for; the rest only speaks "
+            help="ROLE,ROLE: who is asked for all outputs; the others only speak "
             "(default all).",
         ),
         click.option("--forms", help="utterance, or utterance,survey (default)."),

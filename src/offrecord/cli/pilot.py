@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Calls at most, over all models.",
 )
-@click.option("--judge", metavar="MODEL", help="Asks of each text for an objective.")
+@click.option("--judge", metavar="MODEL", help="Reads each text for an objective.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -47,11 +47,11 @@ def pilot(
     out: Path | None,
     as_json: str | None,
 ) -> None:
-    """Tell whether the scenario NAME measures what it claims, by single turns.
+    """Test whether the scenario NAME measures what it claims, by single turns.
 
     Prints first what so many calls can resolve, then each line with its interval.
-    Everything after `--` is passed to `inspect eval-set`. Exit code 0, pass: every
-    line does. 1, fail: a line does. 3, inconclusive: neither. 2 is a usage error.
+    Everything after `--` is passed to `inspect eval-set`. Exit code 0: every line
+    passes. 1: a line fails. 3, inconclusive: neither. 2 is a usage error.
     """
     from offrecord.audit import EXIT_CODES
     from offrecord.audit.checks import worst

@@ -53,9 +53,9 @@ def report(
     It loads nothing from the network. Estimates come from STUDY/estimates.json, and are
     made first if they are absent or older than the study.
 
-    Several studies (old and new release, arms, models) are set side by side on a page
-    of their own: every later one less the first, on the cells that both have, what
-    differs first, with what is unlike or unmatched named.
+    Several studies (old and new release, arms, models) are compared on a page of their
+    own: each later study minus the first, on the cells that both have. What differs
+    comes first, and what does not match is named.
     """
     from offrecord.cli.outputs import check_folder, check_outputs
     from offrecord.report.compare import compare_studies
