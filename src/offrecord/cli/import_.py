@@ -50,8 +50,9 @@ def import_(
     llmagora: a folder of published sweeps, or with --content instead of --out a
     checkout of its code, whose exact prompts then run here. inspect: logs of
     offrecord/debate and offrecord/study, in a folder or at any fsspec address. Logs of
-    shards include the design. Where several evals ran one cell, repeats get new numbers.
-    transcripts: what deployed agents said, in a file or a folder, read as --map says.
+    shards include the design. Where several evals ran one cell, repeats get new
+    numbers. transcripts: what deployed agents said, in a file or a folder, read as --map
+    says.
     """
     from offrecord.cli.summary import show_partial, show_summary
 

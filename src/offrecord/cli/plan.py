@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 @click.option(
     "--until",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A gate.yaml: expected runs until its verdict, by run --until and by a fixed number.",
+    help="A gate.yaml: expected runs until its verdict, by run --until and by a fixed "
+    "number.",
 )
 @click.option(
     "--off",
