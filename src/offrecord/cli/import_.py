@@ -51,8 +51,8 @@ def import_(
     checkout of its code, whose exact prompts then run here. inspect: logs of
     offrecord/debate and offrecord/study, in a folder or at any fsspec address. Logs of
     shards include the design. Where several evals ran one cell, repeats get new
-    numbers. transcripts: what deployed agents said, in a file or a folder, read as --map
-    says.
+    numbers. transcripts: what deployed agents said, in a file or a folder, read by the
+    map.
     """
     from offrecord.cli.summary import show_partial, show_summary
 
