@@ -18,6 +18,8 @@ from offrecord.estimates.frames.table import estimate_table
 from offrecord.measures.parsed import pairs_of, stances_of, write_parsed
 from offrecord.records import Form
 from offrecord.transcript.deployed import import_transcripts, read_map
+from offrecord.transcript.deployed.mapping import Map, Remove
+from offrecord.transcript.deployed.personal import without_fields
 from offrecord.transcript.imported import Imported
 from offrecord.transcript.llmagora import import_llmagora
 from offrecord.transcript.record import Record, open_record
@@ -342,3 +344,54 @@ def test_a_guess_is_a_map(tmp_path: Path, offrecord: Offrecord) -> None:
     out = str(tmp_path / "s")
     done = offrecord(*words, "--map", str(tmp_path / "map.yaml"), "--out", out)
     assert done.code == 0, done.err
+
+
+def test_named_fields_are_taken_out_wherever_they_stand(
+    tmp_path: Path, offrecord: Offrecord
+) -> None:
+    person = {"name": "Ann", "age": 3}
+    said = {"role": "assistant", "content": json.dumps({"customer": person, "n": 1})}
+    content = json.dumps([{"customer": "Cy"}])
+    message = {"role": "user", "content": content, "customer": {"name": "Bea"}}
+    lines = [
+        call(
+            name="a",
+            startTime="2026-01-01T00:00:01Z",
+            input=json.dumps(
+                [{**message, "content": json.dumps([{"customer": "Cy"}])}]
+            ),
+            output={"messages": [said]},
+            metadata=[{"customer": person}, {"customer": "Dan"}],
+        )
+    ]
+    fields = ["customer", "content/customer", "metadata/customer", "input/0/role/x"]
+    how = {
+        "version": 1,
+        "preset": "langfuse",
+        "remove": {"fields": fields},
+        "columns": {"factor_about": "metadata", "factor_who": "customer"},
+    }
+    assert study_of(tmp_path, offrecord, lines, how).code == 0
+    study = tmp_path / "s"
+    held = pl.read_parquet(study / "transcripts.parquet").row(0, named=True)
+    given = pl.read_parquet(study / "given.parquet")
+    every = json.dumps([held["text"], held["factors"], given["text"].to_list()])
+    for name in ("Ann", "Bea", "Cy", "Dan"):
+        assert name not in every
+    assert json.loads(held["text"]) == {"customer": "[removed]", "n": 1}
+    assert given["text"].to_list() == ['[{"customer": "[removed]"}]']
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "left"),
+    [
+        ({"a": {"b": 1, "c": 2}}, "a/b", {"a": {"b": "[removed]", "c": 2}}),
+        ({"a": [{"b": 1}, {"b": 2}]}, "a/b", {"a": [{"b": "[removed]"}] * 2}),
+        ({"a": [{"b": 1}, {"b": 2}]}, "a/-1/b", {"a": [{"b": 1}, {"b": "[removed]"}]}),
+        ({"a": '{"b": 1}'}, "a/b", {"a": '{"b": "[removed]"}'}),
+        ({"a": "plain"}, "a/b", {"a": "plain"}),
+        ({"a": '{ "c":1 }'}, "a/b", {"a": '{ "c":1 }'}),
+    ],
+)
+def test_a_field_by_hand(value: Any, field: str, left: Any) -> None:
+    assert without_fields(value, Map(remove=Remove(fields=(field,)))) == left

@@ -55,6 +55,7 @@ ADAPTERS = {
     "transcript.inspect_evals",
     "transcript.inspect_files",
     "transcript.inspect_logs",
+    "transcript.probes",
     "transcript.replays",
     "measures.codes.judge",
     "measures.inspect.scorers",

@@ -31,6 +31,7 @@ from offrecord.protocol.part import runs_of_model
 from offrecord.protocol.pilot import pilot_dataset, pilot_turns
 from offrecord.protocol.solver import debate_turns, shared_fields
 from offrecord.transcript.folder import study_design_path
+from offrecord.transcript.probes import probe_dataset, probe_turns
 from offrecord.transcript.replays import replay_dataset, replay_turns
 
 TRANSPORT_RETRIES = 6
@@ -140,6 +141,8 @@ def generate(brief: str, count: int = 1, stamp: str = "") -> Task:  # noqa: ARG0
 
 def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:
     asked = shared_fields(design)
+    if design.sample:
+        return _probe(design, runs)
     dataset = replay_dataset(design) if design.on else debate_dataset(design)
     return Task(
         dataset=dataset if runs is None else part_dataset(dataset, runs),
@@ -150,6 +153,16 @@ def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:
         config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
         version=1,
         viewer=viewer_config(),
+    )
+
+
+def _probe(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:
+    dataset = probe_dataset(design, str(get_model()))
+    return Task(
+        dataset=dataset if runs is None else part_dataset(dataset, runs),
+        solver=probe_turns(shared_fields(design)),
+        config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
+        version=1,
     )
 
 

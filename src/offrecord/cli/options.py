@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -33,6 +33,26 @@ class WithInspectOptions(click.Command):
             ) from None
 
 
+_STORED: Final = (
+    click.option(
+        "--on",
+        type=click.Path(path_type=Path),
+        help="A study: take new samples on its stored debates or conversations.",
+    ),
+    click.option(
+        "--sample",
+        type=click.IntRange(min=1),
+        help="With --on and recorded conversations: turns to ask (default 200).",
+    ),
+    click.option(
+        "--where",
+        multiple=True,
+        help="NAME=VALUE: of which of their turns; repeatable.",
+    ),
+)
+"""What of a stored study is asked again."""
+
+
 def design_options(command: Command) -> Command:
     """Add the design's options to a command; see `given_fields`."""
     options = [
@@ -43,11 +63,7 @@ def design_options(command: Command) -> Command:
         click.option(
             "--role", "roles", multiple=True, help="partner=MODEL or partner=scripted."
         ),
-        click.option(
-            "--on",
-            type=click.Path(path_type=Path),
-            help="A study: take new samples on its stored public debates.",
-        ),
+        *_STORED,
         click.option(
             "--scenario",
             "scenarios",

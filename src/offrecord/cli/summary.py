@@ -6,6 +6,7 @@ import click
 import polars as pl
 
 from offrecord.measures.parsed import pairs_of
+from offrecord.protocol.probe import STORED
 from offrecord.records import Form, Status
 from offrecord.transcript.record import Record
 
@@ -17,13 +18,16 @@ def show_summary(study: Record) -> None:
 
     from offrecord.content.boundary.shown import escaped
     from offrecord.estimates.frames.groups import arms_apart
+    from offrecord.estimates.frames.probed import probe_rows
     from offrecord.estimates.frames.splits import (
         DEFAULT_BY,
         estimate_rows,
         split_rows,
     )
     from offrecord.estimates.frames.table import estimate_table, rate_rows
+    from offrecord.measures.probes import is_probe, probe_pairs
     from offrecord.report.headline import study_headline
+    from offrecord.report.probe import print_probe
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
     from offrecord.transcript.doubts import doubts
@@ -57,7 +61,10 @@ def show_summary(study: Record) -> None:
         click.echo(f"offrecord: warning: {doubt}", err=True)
     for model, used in study.usage.items():
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
-    if study.ended_runs and not _spoken_alone(study):
+    if is_probe(study):
+        found = [*probe_rows(probe_pairs(study), ())]
+        print_probe(found, Console())
+    elif study.ended_runs and not _spoken_alone(study):
         pairs = pairs_of(study)
         print_summary(estimate_table(pairs, arms_apart(pairs, DEFAULT_BY)))
         rows = split_rows(pairs, ["kind"])
@@ -89,7 +96,8 @@ def show_partial(study: Record) -> None:
 
 def said_nothing(study: Record) -> str:
     """What to say of a study in which no reply says anything; nothing of any other."""
-    statuses = sorted(study.transcript["status"].unique())
+    said = study.transcript.filter(pl.col("channel") != STORED)
+    statuses = sorted(said["status"].unique())
     if not all(Status(status).silent for status in statuses):
         return ""
     return (

@@ -6,7 +6,7 @@ rows. The file, its schema and the views of a report are all made from this tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from offrecord.estimates.against import against_rows
@@ -17,7 +17,7 @@ from offrecord.estimates.bayes.hierarchical import (
     hierarchical_rows,
 )
 from offrecord.estimates.comparable import compared
-from offrecord.estimates.declared import declared_contrasts
+from offrecord.estimates.declared import contrast_estimates
 from offrecord.estimates.described import cosine_spread, missing_rows, status_rows
 from offrecord.estimates.estimator import (
     AgreementFigures,
@@ -33,20 +33,17 @@ from offrecord.estimates.frames.attribution import AttributionFigures
 from offrecord.estimates.frames.contrasts import (
     ContrastFigures,
     UnpairedFigures,
-    contrast_rows,
 )
 from offrecord.estimates.frames.doses import DoseFigures, dose_rows
 from offrecord.estimates.frames.effects import EffectFigures, effect_rows
 from offrecord.estimates.frames.evidence import evidence_rows
 from offrecord.estimates.frames.floors import FloorFigures, floor_rows
-from offrecord.estimates.frames.groups import CONTEXT
 from offrecord.estimates.frames.ladder import LadderFigures, ladder_rows
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.observed import ObservedFigures, observed_rows
+from offrecord.estimates.frames.probed import ProbeFigures, probe_keys, probe_rows
 from offrecord.estimates.frames.replayed import (
-    HISTORY,
     PairedFigures,
-    replay_contrast_rows,
 )
 from offrecord.estimates.frames.row import Row, read_row
 from offrecord.estimates.frames.rows import (
@@ -73,9 +70,13 @@ from offrecord.estimates.measured import (
     attribution_estimates,
     measured_rows,
 )
+from offrecord.estimates.probed import probe_measure_rows
+from offrecord.measures.declare import KEYS
+from offrecord.measures.declare import Row as RowKind
 from offrecord.measures.parsed import pairs_of, spoken_of
+from offrecord.measures.probes import is_probe, probe_pairs
 from offrecord.protocol.channel import rungs
-from offrecord.records import OffrecordError, factor_names
+from offrecord.records import OffrecordError
 from offrecord.transcript.record import open_record
 
 F = TypeVar("F")
@@ -91,25 +92,18 @@ def _scopes(source: Source, by: list[str]) -> _Rows[SplitFigures]:
         yield from estimate_rows(source.split((*by,), scope))
 
 
+def _measured(
+    source: Source, by: list[str], only: Sequence[RowKind] = tuple(KEYS)
+) -> _Rows[SplitFigures]:
+    if is_probe(source.study):  # whose turns do not weigh alike
+        return []
+    found = measured_rows(source.study, source.pairs, by, source.how, only)
+    return _flat(SplitFigures, found)
+
+
 def _hierarchical(source: Source, by: list[str]) -> _Rows[HierarchicalFigures]:
     wanted = source.wanted
     return hierarchical_rows(source.pairs, by, wanted.seed) if wanted.bayes else []
-
-
-def _contrasts(source: Source, by: list[str]) -> _Rows[ContrastFigures]:
-    pairs, rng, asked = source.pairs, source.rng, source.wanted.contrasts
-    primary, _ = declared_contrasts(source.study, pairs)
-    keys = [key for key in by if key not in CONTEXT]
-    margin = source.wanted.margin
-    if not (primary or asked):
-        return
-    yield from contrast_rows(
-        pairs, asked, keys, rng, primary=primary, margin=margin, how=source.how
-    )
-    if HISTORY in factor_names(pairs.columns):
-        for contrast in dict.fromkeys((*primary, *asked)):
-            scope = source.wanted.scope
-            yield from replay_contrast_rows(pairs, contrast, keys, rng, scope)
 
 
 def _against(source: Source, by: list[str]) -> _Rows[AgainstFigures]:
@@ -204,7 +198,7 @@ SCENARIOS: Final = Estimator(
     lambda source, by: scenario_rows(source.pairs, by, source.how),
 )
 CONTRASTS: Final = Estimator[ContrastFigures](
-    "contrasts", (PairedFigures, UnpairedFigures), _contrasts, by_round=True
+    "contrasts", (PairedFigures, UnpairedFigures), contrast_estimates, by_round=True
 )
 AGAINST: Final = Estimator("against", (AgainstFigures,), _against, by_round=True)
 ARMS: Final = Estimator(
@@ -233,21 +227,24 @@ EFFECT_TEST: Final = Estimator(
     ),
     by_round=True,
 )
+PROBE_MEASURES: Final = Estimator(
+    "probe_measures",
+    (SplitFigures,),
+    lambda source, by: (
+        probe_measure_rows(source.study, by, source.how.level)
+        if is_probe(source.study)
+        else []
+    ),
+)
 MEASURES: Final = Estimator(
     "measures",
     (SplitFigures,),
-    lambda source, by: _flat(
-        SplitFigures,
-        measured_rows(source.study, source.pairs, by, source.how),
-    ),
+    _measured,
 )
 PAIRS: Final = Estimator(
     "pairs",
     (SplitFigures,),
-    lambda source, by: _flat(
-        SplitFigures,
-        measured_rows(source.study, source.pairs, by, source.how, ["pair"]),
-    ),
+    lambda source, by: _measured(source, by, ["pair"]),
 )
 ATTRIBUTION: Final = Estimator(
     "attribution",
@@ -267,6 +264,16 @@ COSINE: Final = Estimator(
     "cosine",
     (SpreadFigures,),
     lambda source, _: _flat(SpreadFigures, cosine_spread(source.study)),
+)
+PROBE: Final = Estimator(
+    "probe",
+    (ProbeFigures,),
+    lambda source, by: (
+        probe_rows(probe_pairs(source.study), probe_keys(by), source.how.level)
+        if is_probe(source.study)
+        else []
+    ),
+    by_round=True,
 )
 OBSERVED: Final = Estimator(
     "observed",
@@ -288,6 +295,6 @@ ESTIMATORS: Final[tuple[Estimator[Any], ...]] = (
     *(RATES, SPLIT, EVIDENCE, LADDER, GAP, FLOOR, MISSING, PERSISTENCE),
     *(FIRST_DIVERGENCE, HETEROGENEITY, HIERARCHICAL, RANKS, SCENARIOS, CONTRASTS),
     *(AGAINST, DOSES, MEASURES, ATTRIBUTION, AGREEMENT, EFFECT_TEST),
-    *(ARMS, ARM_VERDICTS, OBSERVED),
+    *(ARMS, ARM_VERDICTS, OBSERVED, PROBE, PROBE_MEASURES),
 )
 """What is estimated by the keys asked for, in the order in which it draws."""

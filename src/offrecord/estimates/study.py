@@ -40,6 +40,7 @@ from offrecord.measures.codes.awareness import without_aware as leave_out_aware
 from offrecord.measures.draws import draws_of, stance_draws
 from offrecord.measures.english import said_unread
 from offrecord.measures.parsed import pairs_of, parse, stances_of
+from offrecord.measures.probes import is_probe
 from offrecord.measures.stored import measured_facts, stored_measures
 from offrecord.records import OffrecordError
 from offrecord.transcript.doubts import doubts
@@ -65,7 +66,9 @@ def estimate_study(study: Record, wanted: Wanted) -> Estimates:
         raise OffrecordError("--margin: give a number of points above 0")
     pairs = _pairs(study, without_aware=wanted.without_aware)
     draws = stance_draws(study.transcript, stances_of(study))
-    if pairs.height < pairs_of(study).height:
+    if is_probe(study):
+        draws = draws.clear()
+    elif pairs.height < pairs_of(study).height:
         draws = draws_of(draws, pairs, study.spoken)
     asked = wanted.by
     by = arms_apart(pairs, asked) if asked == DEFAULT_BY else [*dict.fromkeys(asked)]

@@ -51,8 +51,8 @@ from offrecord.protocol.solver import (
     TURN_SPAN,
     turn_title,
 )
-from offrecord.records import Form, OffrecordError, Role, Status
-from offrecord.transcript.inspect_calls import RECORD_KEY, RECORDED, read_call
+from offrecord.records import RECORD_KEY, Form, OffrecordError, Role, Status
+from offrecord.transcript.inspect_calls import RECORDED, read_call
 
 _STOPS: Final[Mapping[str, StopReason]] = {
     Status.TRUNCATED: "max_tokens",

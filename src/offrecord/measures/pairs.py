@@ -67,7 +67,9 @@ def stance_pairs(
         OffrecordError: If study.json does not say what was planned.
     """
     _, channels = plan_of(facts)
-    sides = _sides(transcript, stances, facts, holdout=holdout)
+    sides = sides_of(transcript, stances, facts, holdout=holdout)
+    if facts.get("probe"):  # of turns that do not weigh alike: `probe_pairs`
+        sides = sides.clear()
     spoken = pl.col("channel") == channels[0]
     other = pl.col("channel") == HOLDOUT if holdout else ~spoken
     place = ["run", "agent", "round"]
@@ -81,7 +83,7 @@ def stance_pairs(
         )
         .join(left, on=place, how="left", maintain_order="left")
         .join(
-            _attempts(transcript, facts.get("attempts", {})),
+            attempts_of(transcript, facts),
             on="run",
             how="left",
             maintain_order="left",
@@ -113,7 +115,7 @@ def spoken_stances(
     _, channels = plan_of(facts)
     spoken = pl.col("channel") == channels[0]
     rows = (
-        _sides(transcript, stances, facts, holdout=False)
+        sides_of(transcript, stances, facts)
         .filter(spoken, pl.col("pressed_side").is_not_null())
         .join(clusters(transcript), on="run", how="left", maintain_order="left")
         .with_columns(
@@ -188,8 +190,9 @@ def with_quadrants(pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _attempts(transcript: pl.DataFrame, stated: Mapping[str, int]) -> pl.DataFrame:
+def attempts_of(transcript: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:
     """How many attempts there were at each run, recorded or not."""
+    stated: Mapping[str, int] = facts.get("attempts", {})
     return (
         transcript.group_by("run", maintain_order=True)
         .agg(recorded=pl.col("attempt").n_unique())
@@ -202,12 +205,12 @@ def _attempts(transcript: pl.DataFrame, stated: Mapping[str, int]) -> pl.DataFra
     )
 
 
-def _sides(
+def sides_of(
     transcript: pl.DataFrame,
     stances: pl.DataFrame,
     facts: Mapping[str, Any],
     *,
-    holdout: bool,
+    holdout: bool = False,
 ) -> pl.DataFrame:
     """Each planned utterance: on the pressed side or not, or why that is not known."""
     valued = pl.col("parsed").is_in([Status.OK, Status.REPAIRED])

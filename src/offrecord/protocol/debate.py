@@ -9,7 +9,7 @@ connection nor for the processor behind outputs that no one waits for.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -53,10 +53,12 @@ class Request:
     channel: Channel
     history_hash: str
     """Of what this agent could see."""
-    points: tuple[int, ...] | tuple[str, ...] = ()
-    """What answers an item, where the reply comes under a schema."""
+    points: tuple[int, ...] | tuple[str, ...] = ()  # answers to items, under a schema
     line: str | None = None
     """What a scripted seat says; a model is asked where there is none."""
+
+    record: Mapping[str, object] = field(default_factory=dict)
+    """Columns of its row, where the words are of an earlier call."""
 
     @property
     def prompt_hash(self) -> str:
@@ -114,8 +116,7 @@ class Script:
     shadows: int
     ask: Asked = field(default_factory=Asked)
     seed: int = 0
-    structured: bool = False
-    """Whether surveys are asked for under a schema."""
+    structured: bool = False  # whether surveys are asked for under a schema
     holdout: Channel | None = None
     arm: Arm = WITHOUT
     order: tuple[str, ...] = ()
@@ -123,8 +124,7 @@ class Script:
     scripted: tuple[Role, ...] = ()
     """The roles whose seats speak the scenario's lines, and are asked nothing else."""
     given: History = field(default_factory=History)
-    """What was said before the first request; empty for a fresh debate. In a replay
-    the stored debate, of which each turn is shown what came before it."""
+    """What was said before; of a replay the stored debate, shown up to each turn."""
     policy: HistoryPolicy = HistoryPolicy.ALL
 
     @property

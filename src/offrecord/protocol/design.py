@@ -30,6 +30,26 @@ _LONGEST: Final = 300
 
 Names = tuple[str, ...]
 
+FIXED: Final = (
+    "on",
+    "roles",
+    "rounds",
+    "protocol",
+    "channels",
+    "spoken",
+    "order",
+    "shadows",
+    "ask",
+    "seed",
+    "survey_format",
+    "options",
+    "sample",
+    "where",
+)
+"""The fields of a design whose change makes another study."""
+
+_LATER: Final = frozenset({"sample", "where"})
+
 
 class Design(BaseModel):
     """A study's design, as `study.yaml` holds it. Every field has a default."""
@@ -68,6 +88,10 @@ class Design(BaseModel):
     """Free-form JSON, or under a schema; by default a schema for embedded models."""
     on: str = ""
     """A stored study whose public debates are asked again; a debate otherwise."""
+    sample: int = Field(default=0, ge=0, le=1_000_000, strict=True)
+    """Turns of recorded conversations that a probe asks; 0 where it is none."""
+    where: Names = ()
+    """Of which turns a probe draws them, as `NAME=VALUE`."""
     contrasts: Names = ()
     """Contrasts declared primary, as `A:B`."""
     options: Names = ()
@@ -141,6 +165,15 @@ class Design(BaseModel):
                 number = isinstance(read, int) and SAMPLING[key] is float
                 found[key] = float(read) if number else read
         return found
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What cannot change, as JSON; fields that came later only where they are set.
+
+        So studies of an earlier version stay what they are.
+        """
+        held = self.model_dump(mode="json", include=set(FIXED))
+        return {name: held[name] for name in held if name not in _LATER or held[name]}
 
     @property
     def scripted(self) -> tuple[Role, ...]:

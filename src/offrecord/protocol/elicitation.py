@@ -22,7 +22,7 @@ from inspect_ai.util import JSONSchema, JSONType
 
 from offrecord.content.letters import storable
 from offrecord.protocol.debate import Reply, Request
-from offrecord.records import FRAME_KEY, LINE_KEY, STAMP_KEY
+from offrecord.records import FRAME_KEY, LINE_KEY, RECORD_KEY, STAMP_KEY
 
 _KINDS: Final = {
     "system": ChatMessageSystem,
@@ -58,6 +58,7 @@ class Prompts:
             "prompt_hash": request.prompt_hash,
             "history_hash": request.history_hash,
             **({} if request.line is None else {LINE_KEY: request.line}),
+            **({RECORD_KEY: dict(request.record)} if request.record else {}),
         }
         return [
             *(self._at(place, *message) for place, message in enumerate(common)),

@@ -7,27 +7,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from offrecord.protocol.cases import spelled_conditions
-from offrecord.protocol.design import Design, make_design
+from offrecord.protocol.design import FIXED, Design, make_design
 from offrecord.protocol.factors import DEFAULTS
 from offrecord.records import Form, OffrecordError
 from offrecord.scenarios.load import scenario_names
 
 _GROW: Final = ("models", "scenarios", "conditions", "contrasts")
-FIXED: Final = (
-    "on",
-    "roles",
-    "rounds",
-    "protocol",
-    "channels",
-    "spoken",
-    "order",
-    "shadows",
-    "ask",
-    "seed",
-    "survey_format",
-    "options",
-)
-"""The fields of a design whose change makes another study."""
 
 
 def new_design(file: Mapping[str, Any], flags: Mapping[str, Any]) -> Design:
@@ -86,7 +71,7 @@ def grown_design(old: Design, wanted: Mapping[str, Any]) -> Design:
         OffrecordError: Naming the first field whose change needs a new study.
     """
     asked = _of_models(make_design({**old.model_dump(), **wanted}, "options"))
-    for name in FIXED:
+    for name in (*FIXED, *(("models",) if old.sample else ())):
         before, now = getattr(old, name), getattr(asked, name)
         if name in wanted and now != before:
             raise OffrecordError(

@@ -6,7 +6,7 @@ words of a history may be another model's; the cell says whose, and so does ever
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import anyio
 
@@ -39,17 +39,21 @@ async def hold_replay(script: Script, ask: Ask) -> Debate:
         script: What to ask, on its given history.
         ask: Answers one request, as for `hold_debate`.
     """
+    return Debate(
+        history=script.given,
+        ended=Ended.COMPLETED,
+        outputs=await ask_all(list(replay_requests(script)), ask),
+    )
+
+
+async def ask_all(planned: Sequence[Request], ask: Ask) -> tuple[Output, ...]:
+    """Ask for outputs that depend on nothing but what is stored, all at once."""
     replies: dict[Stamp, Reply] = {}
 
     async def obtain(request: Request) -> None:
         replies[request.stamp] = await ask(request)
 
-    planned = list(replay_requests(script))
     async with anyio.create_task_group() as group:
         for request in planned:
             group.start_soon(obtain, request)
-    return Debate(
-        history=script.given,
-        ended=Ended.COMPLETED,
-        outputs=tuple(Output(request, replies[request.stamp]) for request in planned),
-    )
+    return tuple(Output(request, replies[request.stamp]) for request in planned)

@@ -37,7 +37,6 @@ from offrecord.protocol.debate import (
 )
 from offrecord.protocol.design import Design, make_design
 from offrecord.protocol.elicitation import Prompts, config_of, reply_of
-from offrecord.protocol.merge import FIXED
 from offrecord.protocol.script import Material, cast_of, material_of, script_of
 from offrecord.protocol.shield import shielded
 from offrecord.records import OffrecordError, Role, first_line
@@ -83,8 +82,7 @@ def shared_fields(design: Design) -> dict[str, Any]:
 
     Inspect tells tasks apart by it, and would hold every run of a grown study again.
     """
-    plain = design.model_dump(mode="json", include=set(FIXED))
-    return {**plain, "survey_format": "schema" if design.structured else "free"}
+    return {**design.fixed, "survey_format": "schema" if design.structured else "free"}
 
 
 def script_solver(

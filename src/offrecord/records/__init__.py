@@ -20,6 +20,7 @@ from offrecord.records._cells import (
 from offrecord.records._stamps import (
     FRAME_KEY,
     LINE_KEY,
+    RECORD_KEY,
     STAMP_KEY,
     Frame,
     Stamp,
@@ -60,6 +61,7 @@ __all__ = [
     "HOLDOUT",
     "LINE_KEY",
     "NO_ARM",
+    "RECORD_KEY",
     "SAMPLING",
     "SCRIPTED",
     "STAMP_KEY",

@@ -15,6 +15,9 @@ STAMP_KEY: Final = "offrecord"
 LINE_KEY: Final = "line"
 """The key beside it under which stands what a scripted seat says."""
 
+RECORD_KEY: Final = "record"
+"""The key beside it of what a record says otherwise than the call does."""
+
 FRAME_KEY: Final = "frame"
 """The key beside it under which the request's frame stands."""
 

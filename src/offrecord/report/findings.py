@@ -21,6 +21,7 @@ from offrecord.estimates.estimators import (
     LADDER,
     MISSING,
     OBSERVED,
+    PROBE,
     RATES,
     SPLIT,
 )
@@ -32,6 +33,7 @@ from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.row import Row
 from offrecord.report.headline import study_headline
 from offrecord.report.numbers import between, chance, interval, known, points
+from offrecord.report.probe import print_probe
 from offrecord.report.remarks import remarks
 from offrecord.report.terminal import (
     bare_table,
@@ -58,7 +60,8 @@ def print_estimates(estimates: Estimates, study: Record | None = None) -> None:
     """
     console, estimates = Console(), estimates.shown
     rates = estimates.of(RATES)
-    if rates or not estimates.of(OBSERVED):
+    print_probe(estimates.of(PROBE), console)
+    if rates or not any(estimates.parts[one.name] for one in (OBSERVED, PROBE)):
         print_summary(rates, console)
     keys = list(rates[0].group if rates else estimates.head.by)
     _print(

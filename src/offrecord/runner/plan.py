@@ -26,14 +26,17 @@ from offrecord.runner.costs import money
 from offrecord.runner.detect import Detect, detection_of
 from offrecord.runner.prefixes import CacheRule, rule_of
 from offrecord.runner.prices import Prices, read_prices
+from offrecord.runner.probing import probe_volumes, sample_lines
 from offrecord.runner.resolve import (
     calls_per_run,
     resolve_design,
+    turn_calls,
     turns_of_run,
 )
 from offrecord.runner.todo import announcement, to_do
 from offrecord.runner.volumes import ANY_MODEL, Volume, amount_of, volumes
 from offrecord.transcript.designed import content_of, planned_runs
+from offrecord.transcript.probes import probe_of
 from offrecord.transcript.record import open_record
 
 
@@ -82,7 +85,8 @@ def show_plan(
     if design.on and shown.until:
         raise OffrecordError("--until: a replay has one run of each, and no blocks")
     every = (*design.options, *options)
-    told += (_replay if design.on else _debates)(design, every, prices, shown)
+    kind = _probe if design.sample else _replay if design.on else _debates
+    told += kind(design, every, prices, shown)
     for line in warn_of(design):
         click.echo(line, err=True)
     click.echo("\n".join(told))
@@ -137,6 +141,22 @@ def _replay(
     most = runs * calls // len(design.models)
     yield _time_line(design, options, shown, most, 1)
     yield f"models      {', '.join(design.models)}"
+
+
+def _probe(
+    design: Design, options: Sequence[str], prices: Prices | None, shown: Shown
+) -> Iterator[str]:
+    probe, taken = probe_of(design), probe_volumes(design)
+    calls = sum(volume.calls for volume in taken.values())
+    each = turn_calls(design)
+    yield f"turns       {calls // each} of {probe.turns:,} in {design.on}"
+    yield f"calls       {calls:,} ({each} a turn)"
+    yield _cost_line(taken, prices)
+    most = max(volume.calls for volume in taken.values())
+    yield _time_line(design, options, shown, most, 1)
+    yield f"models      {', '.join(taken)}"
+    yield from _token_lines(taken)
+    yield from sample_lines(design)
 
 
 def _surveys(design: Design) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from offrecord.content.boundary.files import read_file
 from offrecord.content.library import name_from
 from offrecord.protocol.declared import check_contrasts, content_files
 from offrecord.protocol.design import Design, read_design, write_design
 from offrecord.protocol.merge import grown_design, new_design
-from offrecord.records import ARM, HOLDOUT, OffrecordError, Role, due
+from offrecord.protocol.probe import CHANNELS
+from offrecord.records import ARM, HOLDOUT, Form, OffrecordError, Role, due
 from offrecord.runner.options import refuse_secret, refuse_secrets, split_options
 from offrecord.transcript.folder import existing_design
+from offrecord.transcript.probes import TRANSCRIPTS, probe_of
 from offrecord.transcript.record import open_record
 
 
@@ -76,6 +79,8 @@ def design_over(
     if on:
         # A replay has its source's rounds, one run of each and no surveys.
         facts = open_record(on).facts
+        if facts.get("source") == TRANSCRIPTS:
+            return _checked(_probe_design(fields, flags, facts))
         own = {"rounds": facts.get("rounds"), "runs": 1}
         for name, value in {**fields, **flags}.items():
             if (name in own and value != own[name]) or (
@@ -87,9 +92,41 @@ def design_over(
                 )
         flags = {**flags, **own}
     made = new_design(fields, flags)
+    if made.sample or made.where:
+        raise OffrecordError(
+            "--sample and --where choose turns of recorded conversations: give --on "
+            "and a study that 'offrecord import transcripts' made"
+        )
     if out is not None and not made.models:
         raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
     return _checked(made)
+
+
+_OF_A_PROBE: Final = (
+    *("models", "on", "channels", "spoken", "shadows", "seed", "sample", "where"),
+    *("options",),
+)
+_TURNS: Final = 200
+"""Turns that a probe asks where no one says how many."""
+
+
+def _probe_design(
+    fields: Mapping[str, Any], flags: Mapping[str, Any], facts: Mapping[str, Any]
+) -> Design:
+    """The design of a probe: turns of recorded conversations, asked again."""
+    for name in {**fields, **flags}:
+        if name not in _OF_A_PROBE:
+            raise OffrecordError(
+                f"--on: a probe asks turns as they were recorded: leave {name} out, "
+                "and choose turns with --where"
+            )
+    asked = {"channels": CHANNELS, "sample": _TURNS, **fields, **flags}
+    fixed = {"rounds": facts.get("rounds"), "runs": 1}
+    made = new_design({}, {**asked, **fixed})
+    if made.models:
+        return made
+    models = dict.fromkeys(one.model for one in probe_of(made).asked)
+    return made.model_copy(update={"models": tuple(models)})
 
 
 def _checked(design: Design) -> Design:
@@ -142,13 +179,25 @@ def turns_of_run(design: Design) -> int:
 
 
 def calls_per_run(design: Design) -> int:
-    """How many requests one whole run makes."""
+    """How many requests one whole run makes; of a probe, one run on average."""
+    if design.sample:
+        asked = probe_of(design).asked
+        return math.ceil(turn_calls(design) * _turns_asked(design) / len(asked))
     forms = map(design.ask.of, seats_called(design))
     holdout = HOLDOUT if design.ask.holdout else None
     outputs = (
         list(due(design.channels, design.shadows, each, holdout)) for each in forms
     )
     return design.rounds * sum(map(len, outputs))
+
+
+def turn_calls(design: Design) -> int:
+    """How many requests a turn of a probe makes."""
+    return len(list(due(design.channels, design.shadows, (Form.UTTERANCE,))))
+
+
+def _turns_asked(design: Design) -> int:
+    return sum(len(one.turns) for one in probe_of(design).asked)
 
 
 def seats_called(design: Design) -> list[Role]:

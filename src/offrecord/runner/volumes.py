@@ -19,7 +19,7 @@ from offrecord.runner.prices import Prices
 ANY_MODEL: Final = "any model"
 """What stands for the model of a design that names none yet."""
 
-_TOKENS_OUT: Final = {Form.UTTERANCE: 60, Form.SURVEY: 110}
+TOKENS_OUT: Final = {Form.UTTERANCE: 60, Form.SURVEY: 110}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def _volume(
         input_tokens=sum(each.input for _, each in own),
         cached_tokens=sum(each.cached for _, each in own),
         written_tokens=sum(each.written for _, each in own),
-        output_tokens=sum(_TOKENS_OUT[request.stamp.form] for request, _ in own),
+        output_tokens=sum(TOKENS_OUT[request.stamp.form] for request, _ in own),
     )
 
 

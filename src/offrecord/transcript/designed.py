@@ -7,6 +7,7 @@ from offrecord.protocol.design import Design
 from offrecord.protocol.part import Run, runs_of
 from offrecord.records import OffrecordError
 from offrecord.transcript.folder import DESIGN_FILE, design_content
+from offrecord.transcript.probes import probe_content, probe_of
 from offrecord.transcript.record import Record
 from offrecord.transcript.replays import replay_content, replays_of
 
@@ -17,6 +18,8 @@ def planned_runs(design: Design) -> int:
     Raises:
         OffrecordError: If the design asks for what is not to be had.
     """
+    if design.sample:
+        return len(probe_of(design).asked)
     if design.on:
         return len(replays_of(design)) * len(design.models)
     return len(cases(design)) * design.runs * len(design.models)
@@ -28,6 +31,8 @@ def all_runs(design: Design) -> list[Run]:
     Raises:
         OffrecordError: If the design asks for what is not to be had.
     """
+    if design.sample:
+        return [Run(one.model, one.run, 1) for one in probe_of(design).asked]
     if design.on:
         return runs_of(design.models, [one.name for one in replays_of(design)], 1)
     return runs_of(design.models, [case.id for case in cases(design)], design.runs)
@@ -61,4 +66,6 @@ def shortfall(study: Record) -> str:
 
 def content_of(design: Design) -> dict[str, str]:
     """What a design's content is: name to `id@version:hash`."""
+    if design.sample:
+        return probe_content(design)
     return replay_content(design) if design.on else design_content(design)

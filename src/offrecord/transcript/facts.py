@@ -61,6 +61,11 @@ class _Arm(_Read):
     stamp: str
 
 
+class _Probe(_Read):
+    turns: _Count
+    left_out: dict[str, _Count] = {}
+
+
 class _Facts(_Read):
     study: str = ""
     source: str = ""
@@ -74,6 +79,7 @@ class _Facts(_Read):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     structured: bool = False
     recorded: bool = False
+    probe: _Probe | None = None
     logs: _Count = 0
     channels: Annotated[_Names, Field(min_length=1, max_length=100)] = ["public"]
     spoken: Annotated[_Names, Field(max_length=100)] = []

@@ -13,8 +13,7 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 
 from offrecord.protocol.cases import cases
-from offrecord.protocol.design import Design, read_design, write_design
-from offrecord.protocol.merge import FIXED
+from offrecord.protocol.design import FIXED, Design, read_design, write_design
 from offrecord.protocol.script import material_of
 from offrecord.records import OffrecordError, digest
 from offrecord.transcript.store import (
@@ -121,7 +120,7 @@ def save_design(
 
 def _fixed(design: Design) -> str:
     """A hash of what cannot change."""
-    return digest(design.model_dump(mode="json", include=set(FIXED)))
+    return digest(design.fixed)
 
 
 def _refuse_edited(study: Path, design: Design, facts: Mapping[str, Any]) -> None:

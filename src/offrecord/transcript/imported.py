@@ -26,5 +26,9 @@ class Imported:
     """One line for each thing that could not be read: where, and why."""
     given: pl.DataFrame | None = None
     """What agents were given beside each other's words, in `GIVEN_SCHEMA`."""
+    asked: pl.DataFrame | None = None
+    """What is known of the prompts of agents' turns, in `ASKED_SCHEMA`."""
+    sampled: pl.DataFrame | None = None
+    """The turns that a probe drew, in `SAMPLED_SCHEMA`."""
     prompts: Mapping[str, Any] | None = None
     """What a replay needs where the prompts are not our own content."""

@@ -11,10 +11,7 @@ from inspect_ai.model import ChatMessage, ContentReasoning
 
 from offrecord.protocol.elicitation import received, reply_of
 from offrecord.protocol.factors import check_name
-from offrecord.records import FRAME_KEY, STAMP_KEY, Form, Frame, Role, Stamp
-
-RECORD_KEY: Final = "record"
-"""The key, beside a stamp, of what an exported log's call says otherwise."""
+from offrecord.records import FRAME_KEY, RECORD_KEY, STAMP_KEY, Form, Frame, Role, Stamp
 
 RECORDED: Final = frozenset(
     {
@@ -99,9 +96,9 @@ def _named(stamp: Stamp, frame: Frame) -> dict[str, Any]:
             stamp.agent, cell.partner if partner else cell.model
         ),
         "role": str(frame.role),
-        "side": frame.side,
-        "pressed_side": frame.pressed_side,
-        "labels": list(frame.labels),
+        "side": frame.side or None,
+        "pressed_side": frame.pressed_side or None,
+        "labels": [label for label in frame.labels if label],
         "channel": stamp.channel,
         "form": str(stamp.form),
         "draw": stamp.draw,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -31,10 +30,8 @@ from offrecord.records import (
     Stamp,
     digest,
 )
-from offrecord.transcript.attempts import Attempts
 from offrecord.transcript.inspect_calls import Call, read_call
 from offrecord.transcript.inspect_evals import (
-    Naming,
     Origin,
     announced,
     origin_of,
@@ -42,40 +39,15 @@ from offrecord.transcript.inspect_evals import (
     withdrawal,
 )
 from offrecord.transcript.inspect_files import TASK, LogFile, find_logs, line_of
-from offrecord.transcript.schema import TRANSCRIPT_SCHEMA
+from offrecord.transcript.inspect_gathered import Gathering
+from offrecord.transcript.schema import SAMPLED_SCHEMA, TRANSCRIPT_SCHEMA
 from offrecord.transcript.store import Imported
-from offrecord.transcript.usage import Bills
 
 _ASKED: Final = (
     *("rounds", "shadows", "ask", "seed"),
     *("structured", "channels", "spoken"),
 )
-
-
-@dataclass(slots=True)
-class _Gathering:
-    """What has been read so far."""
-
-    study: str
-    frames: list[pl.DataFrame] = field(default_factory=list)
-    """One per log, so that a row lives as a Python object for one log only."""
-    left_out: list[str] = field(default_factory=list)
-    asked: dict[str, Any] = field(default_factory=dict)
-    content: dict[str, str] = field(default_factory=dict)
-    leaning: dict[str, str] = field(default_factory=dict)
-    seats: dict[str, dict[str, str]] = field(default_factory=dict)
-    arms: dict[str, dict[str, Any]] = field(default_factory=dict)
-    instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    attempts: Attempts = field(default_factory=Attempts)
-    naming: Naming = field(default_factory=Naming)
-    withdrawn: set[str] = field(default_factory=set)
-    """The uuids of samples that were invalidated; another log may have copies."""
-    bills: Bills = field(default_factory=Bills)
-    seen: set[str] = field(default_factory=set)
-    """Sample uuids; a retried log holds the samples of the one before it again."""
-    logs: int = 0
-    announced: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Eval to how many samples it is to have, by each of its logs."""
+_PROBE: Final = frozenset({"probe"})
 
 
 def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Imported:
@@ -95,7 +67,7 @@ def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Im
         OffrecordError: If nothing there can be read, or settings differ and are not
             to be split.
     """
-    gathering = _Gathering(study)
+    gathering = Gathering(study)
     logs = find_logs(source, gathering.left_out)
     origins = {log.name: origin_of(log.head) for log in logs}
     gathering.naming.varied = varied_settings(origins, split=split)
@@ -105,13 +77,14 @@ def import_inspect(source: Path | str, study: str, *, split: bool = False) -> Im
         why = f" ({gathering.left_out[0]})" if gathering.left_out else ""
         raise OffrecordError(f"{source}: holds no debate of {TASK} to import{why}")
     return Imported(
-        transcript=_frame(gathering),
-        facts=_facts(gathering),
+        transcript=gathering.frame(),
+        facts=gathering.facts(),
         left_out=tuple(gathering.left_out),
+        sampled=gathering.sample(),
     )
 
 
-def _read_log(gathering: _Gathering, log: LogFile, origin: Origin) -> None:
+def _read_log(gathering: Gathering, log: LogFile, origin: Origin) -> None:
     rows = list[dict[str, Any]]()
     gathering.logs += 1
     gathering.announced[log.head.eval.task_id].append(announced(log.head.eval))
@@ -129,7 +102,7 @@ def _read_log(gathering: _Gathering, log: LogFile, origin: Origin) -> None:
 
 
 def _samples(
-    gathering: _Gathering, log: LogFile, origin: Origin
+    gathering: Gathering, log: LogFile, origin: Origin
 ) -> Iterator[list[dict[str, Any]]]:
     """The rows of each sample of a log; what cannot be used is noted."""
     samples = read_eval_log_samples(
@@ -158,7 +131,7 @@ def _samples(
 
 
 def _read_sample(
-    gathering: _Gathering, sample: EvalSample, log: str, origin: Origin
+    gathering: Gathering, sample: EvalSample, log: str, origin: Origin
 ) -> list[dict[str, Any]]:
     """The rows of one sample; none if an earlier log held it already."""
     uuid = sample.uuid or digest([log, sample.id, sample.epoch])
@@ -181,6 +154,11 @@ def _read_sample(
     gathering.attempts.add(rows[0]["run"], uuid, started, sample.metadata)
     gathering.leaning[rows[0]["scenario"]] = str(meta.get("leaning", ""))
     gathering.seats[rows[0]["scenario"]] = dict(meta["seats"])
+    for turn in meta.get("turns", ()):
+        one = {**turn, "run": rows[0]["run"], "source": meta["source"]}
+        gathering.sampled[one["run"], one["turn"], one["agent"]] = {
+            name: one[name] for name in SAMPLED_SCHEMA
+        }
     if level := meta["factors"].get(ARM):
         gathering.arms[level] = dict(meta["arm"])
     return rows
@@ -199,9 +177,9 @@ def _ended(sample: EvalSample) -> str | None:
     return limit if limit in set(Ended) else None
 
 
-def _check_asked(gathering: _Gathering, meta: Mapping[str, Any]) -> None:
+def _check_asked(gathering: Gathering, meta: Mapping[str, Any]) -> None:
     """Refuse a sample that was not asked what the others were asked."""
-    asked = {name: meta[name] for name in _ASKED}
+    asked = {name: meta[name] for name in (*_ASKED, *(_PROBE & meta.keys()))}
     gathering.asked = gathering.asked or asked
     for name, value in asked.items():
         if gathering.asked[name] != value:
@@ -218,7 +196,7 @@ def _check_asked(gathering: _Gathering, meta: Mapping[str, Any]) -> None:
 
 
 def _rows(
-    gathering: _Gathering, sample: EvalSample, meta: Mapping[str, Any], origin: Origin
+    gathering: Gathering, sample: EvalSample, meta: Mapping[str, Any], origin: Origin
 ) -> Iterator[dict[str, Any]]:
     """One row per request of a sample.
 
@@ -247,7 +225,7 @@ def _rows(
 
 
 def _instrument(
-    gathering: _Gathering, stamp: Stamp, frame: Frame, meta: Mapping[str, Any]
+    gathering: Gathering, stamp: Stamp, frame: Frame, meta: Mapping[str, Any]
 ) -> str | None:
     """The stamp of a survey's instrument, whose items and scale are noted once."""
     if stamp.form is not Form.SURVEY:
@@ -264,33 +242,3 @@ def _instrument(
 def _item_order(item: str) -> tuple[int, str]:
     digits = "".join(character for character in item if character.isdigit())
     return (int(digits) if digits else 0, item)
-
-
-def _frame(gathering: _Gathering) -> pl.DataFrame:
-    attempts = gathering.attempts.numbers()
-    uuid = pl.col("uuid")
-    numbered = pl.concat(gathering.frames).with_columns(
-        uuid.replace_strict(attempts, return_dtype=pl.Int32).alias("attempt"),
-        # What was withdrawn was paid for, and counts as no end of its run.
-        pl.when(~uuid.is_in(gathering.withdrawn)).then("ended").alias("ended"),
-    )
-    order = ["model", "partner", "scenario", "condition", "factors", "repeat"]
-    inner = ["attempt", "turn", "form", "channel", "draw"]
-    return numbered.select(*TRANSCRIPT_SCHEMA).sort([*order, *inner])
-
-
-def _facts(gathering: _Gathering) -> dict[str, Any]:
-    return {
-        "study": gathering.study,
-        "source": "inspect",
-        **gathering.asked,
-        "content": gathering.content,
-        "leaning": gathering.leaning,
-        "seats": gathering.seats,
-        "arms": gathering.arms,
-        "instruments": gathering.instruments,
-        "attempts": gathering.attempts.counts(),
-        "logs": gathering.logs,
-        "announced": sum(map(max, gathering.announced.values())),
-        "bills": gathering.bills.sums(),
-    }

@@ -68,8 +68,8 @@ def planned(
     """
     rounds, channels = plan_of(facts)
     said = transcript.filter(pl.col("form") == form)
-    if facts.get("recorded"):
-        return said.select(*PLANNED_KEY, "draw")
+    if facts.get("recorded") or facts.get("probe"):
+        return said.select(*PLANNED_KEY, "draw").unique(maintain_order=True)
     largest = said.select(pl.col("draw").max().fill_null(0)).item()
     shadows = facts.get("shadows", 0) if form is Form.UTTERANCE else 0
     runs = transcript.select("run", "scenario").unique("run", maintain_order=True)

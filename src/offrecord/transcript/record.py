@@ -15,8 +15,10 @@ from offrecord.records import OffrecordError
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.store import (
+    ASKED_FILE,
     GIVEN_FILE,
     PROMPTS_FILE,
+    SAMPLED_FILE,
     STUDY_FILE,
     Imported,
     is_empty,
@@ -168,8 +170,13 @@ def write_import(out: Path, imported: Imported) -> Record:
     # First what says whose folder this is: an import that was killed can begin anew.
     write_study_json(out, facts)
     write_transcript(out, imported.transcript)
-    if imported.given is not None:
-        write_table(out / GIVEN_FILE, imported.given)
+    for name, table in (
+        (GIVEN_FILE, imported.given),
+        (ASKED_FILE, imported.asked),
+        (SAMPLED_FILE, imported.sampled),
+    ):
+        if table is not None:
+            write_table(out / name, table)
     if imported.prompts is not None:
         write_json(out / PROMPTS_FILE, imported.prompts)
     return Record(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 import polars as pl
@@ -64,6 +65,7 @@ GIVEN_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "turn": pl.Int32,  # how many turns of agents stand before it
     "place": pl.Int32,  # its order among what was given there
     "speaker": pl.String,
+    "sender": pl.String,  # system, user, assistant or tool
     "text": pl.String,
     "started": pl.Datetime("us", "UTC"),
     "uuid": pl.String,
@@ -71,5 +73,31 @@ GIVEN_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
 """What the agents of a recorded conversation were given: system prompts, users' words,
 results of tools."""
 
+ASKED_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
+    "run": pl.String,
+    "turn": pl.Int32,
+    "agent": pl.String,
+    "whole": pl.Boolean,  # nothing that stood before it is lost or is no plain text
+    "senders": pl.List(pl.String),  # of the messages that its model was given, in order
+    "texts": pl.List(pl.UInt64),  # their digests (`text_key`); null if not recorded
+}
+"""What is known of the prompt at each turn of an agent; of a record of calls, all."""
+
+SAMPLED_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
+    "run": pl.String,
+    "turn": pl.Int32,
+    "agent": pl.String,
+    "source": pl.String,  # the conversation that it is a turn of
+    "stratum": pl.String,  # what it was drawn from: agent, kind of conversation, prompt
+    "prompt": pl.String,  # recorded, or reconstructed
+    "weight": pl.Float64,  # turns that it stands for: 1 / its chance to be drawn
+}
+"""The turns that a probe asks, drawn from those of a study of transcripts."""
+
 ROW_KEY: Final = ("run", "attempt", "turn", "agent", "channel", "form", "draw")
 """What names one row within a study, in every table keyed to the transcript."""
+
+
+def text_key(text: str) -> int:
+    """A digest of a text, by which prompts name what stands once: 64 bits."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())

@@ -29,11 +29,13 @@ from offrecord.transcript.rows import fault_of as row_fault
 from offrecord.transcript.schema import ROW_KEY, TRANSCRIPT_SCHEMA
 
 __all__ = [
+    "ASKED_FILE",
     "GIVEN_FILE",
     "LOCK_FILE",
     "MEASURES_FOLDER",
     "OWN_FILES",
     "PROMPTS_FILE",
+    "SAMPLED_FILE",
     "STUDY_FILE",
     "TRANSCRIPT_FILE",
     "Imported",
@@ -57,15 +59,15 @@ __all__ = [
 TRANSCRIPT_FILE: Final = "transcripts.parquet"
 PROMPTS_FILE: Final = "prompts.json"
 GIVEN_FILE: Final = "given.parquet"
+ASKED_FILE: Final = "asked.parquet"
+SAMPLED_FILE: Final = "sampled.parquet"
 LOCK_FILE: Final = ".lock"
 MEASURES_FOLDER: Final = "measures"
 
 OWN_FILES: Final = frozenset(
     {
-        STUDY_FILE,
-        TRANSCRIPT_FILE,
-        GIVEN_FILE,
-        PROMPTS_FILE,
+        *(STUDY_FILE, TRANSCRIPT_FILE, PROMPTS_FILE),
+        *(GIVEN_FILE, ASKED_FILE, SAMPLED_FILE),
         "study.yaml",
         "estimates.json",
         "report.html",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
@@ -22,3 +23,23 @@ class Fault(NamedTuple):
 
 
 Reader = Callable[[IO[bytes], str], Iterator[Entry | Fault]]
+
+
+class LeftOut:
+    """What could not be used: how often by reason, and where first."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def add(self, fault: Fault) -> None:
+        """Count one."""
+        self._counts[fault.reason] += 1
+        self._first.setdefault(fault.reason, fault.place)
+
+    def lines(self) -> tuple[str, ...]:
+        """A line for each reason, the most frequent first."""
+        return tuple(
+            f"{reason}: {count:,}, first at {self._first[reason]}"
+            for reason, count in self._counts.most_common()
+        )

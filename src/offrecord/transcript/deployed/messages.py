@@ -16,6 +16,9 @@ from offrecord.transcript.deployed.mapping import Map, at, first_at, parsed
 LONGEST_TEXT: Final = 2_000_000
 """Characters of one message."""
 _SYSTEM: Final = frozenset({"system", "developer"})
+_TOOLS: Final = frozenset({"tool", "function"})
+TOOL: Final = "tool"
+"""The sender of a tool's result, which no prompt can hold as it was."""
 _SECONDS: Final = 1e11  # a count of seconds since 1970; what is larger is finer
 
 
@@ -25,6 +28,8 @@ class Message:
 
     conversation: str
     speaker: str
+    sender: str
+    """Who speaks to a model: `system`, `user`, `assistant`, or `tool`."""
     is_agent: bool
     text: str
     model: str
@@ -123,6 +128,7 @@ def _message(
     return Message(
         conversation=str(place if conversation is None else conversation),
         speaker=speaker,
+        sender=_sender(role, how),
         is_agent=role not in _SYSTEM and how.is_agent(speaker, role),
         text=text,
         model=str(first_at(how.model, one, entry) or ""),
@@ -133,6 +139,14 @@ def _message(
         place=place,
         heard=heard,
     )
+
+
+def _sender(role: str, how: Map) -> str:
+    if role in _SYSTEM:
+        return "system"
+    if role in _TOOLS:
+        return TOOL
+    return "assistant" if role in how.agent_roles else "user"
 
 
 def _columns(

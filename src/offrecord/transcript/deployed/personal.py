@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from offrecord.content.boundary.secrets import planted, redacted
 from offrecord.content.document import data_folder, read_document
 from offrecord.records import OffrecordError
-from offrecord.transcript.deployed.mapping import Remove, steps
+from offrecord.transcript.deployed.mapping import Map, Remove, parsed, steps
 
 Cleaner = Callable[[str], str]
 
@@ -45,15 +46,38 @@ def cleaner(remove: Remove) -> Cleaner:
     return clean
 
 
-def without_fields(value: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
-    """An entry in which what stands at some paths is replaced."""
-    for path in paths:
-        *way, last = steps(path)
-        inner = value
-        for step in way:
-            inner = inner.get(step) if isinstance(inner, dict) else None
-        if isinstance(inner, dict) and last in inner:
-            inner[last] = REMOVED
+def without_fields(value: Any, how: Map) -> Any:  # noqa: ANN401 - any JSON
+    """An entry in which the fields that a map removes are replaced.
+
+    A field is looked for as any other path of a map is: in the entry and in each of its
+    messages, through texts that hold JSON, and in every element of a list.
+    """
+    places = ("", *how.messages, *how.heard, *how.said, *how.system)
+    for field in how.remove.fields:
+        for place in places:
+            for way in dict.fromkeys((place, f"{place}/messages" if place else "")):
+                value = _without(value, (*steps(way), *steps(field)))
+    return value
+
+
+def _without(value: Any, way: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
+    if not way:
+        return REMOVED
+    key, *rest = way
+    if isinstance(value, str):
+        held = parsed(value)
+        clean = held if held is value else _without(held, way)
+        return value if clean == held else json.dumps(clean)
+    if isinstance(value, dict) and key in value:
+        return {**value, key: _without(value[key], rest)}
+    if isinstance(value, list):
+        if key.lstrip("-").isdigit():
+            place = range(len(value))[int(key) : int(key) + 1 or None]
+            return [
+                _without(one, rest) if n in place else one
+                for n, one in enumerate(value)
+            ]
+        return [_without(one, way) for one in value]
     return value
 
 
