@@ -406,3 +406,14 @@ def test_thinking_in_shapes_that_no_list_knows_enters_no_prompt(tmp_path: Path) 
     assert set(found.rows["ended"]) == {Ended.COMPLETED}
     assert set(found.rows["status"]) == {Status.OK}
     assert "CANARY" not in found.heard
+
+
+def test_a_page_of_a_gateway_in_place_of_a_reply_is_an_error(tmp_path: Path) -> None:
+    page = "<html>\n<head><title>502 Bad Gateway</title></head></html>"
+    found = held(
+        lambda body: ended(body, "stop", page if is_silent(body) else None), tmp_path
+    )
+    broken = found.rows.filter(channel="off_record", form=Form.UTTERANCE)
+    assert set(broken["status"]) == {Status.ERROR}
+    assert all("502 Bad Gateway" in why for why in broken["stop_reason"])
+    assert set(broken["text"]) == {page}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offrecord.content import data_folder, read_document
@@ -16,6 +18,9 @@ from offrecord.content.reply import (
 )
 from offrecord.measures.replies.stance import parse_stance
 from offrecord.records import Status
+from offrecord.transcript.llmagora import import_llmagora
+
+SHARED = Path(__file__).parents[2] / "shared" / "llmagora"
 
 TEXT = st.text(st.characters(codec=None), max_size=200)
 PAIRS = [
@@ -143,6 +148,23 @@ def test_joined_emoji_and_styled_letters_are_spoken_whole() -> None:
         ("I stay.", "model_length", None, Status.ERROR),
         ("I stay.", "stop", "503", Status.ERROR),
         ("", "content_filter", "", Status.ERROR),
+        ("<html><h1>502 Bad Gateway</h1></html>", "stop", None, Status.ERROR),
+        (
+            "<!DOCTYPE html>\n<title>Access denied</title>\nx",
+            "stop",
+            None,
+            Status.ERROR,
+        ),
+        ('{"error": {"message": "overloaded"}}', "stop", None, Status.ERROR),
+        ('data: {"error": "gone"}', "stop", None, Status.ERROR),
+        ('{"message": "no", "status_code": 503}', "stop", None, Status.ERROR),
+        ("502 Bad Gateway", "stop", None, Status.ERROR),
+        ("upstream connect error or disconnect", "stop", None, Status.ERROR),
+        ("<html><p>PROMOTE - strong.</p></html>", "stop", None, Status.OK),
+        ('{"error": null, "q1": 3}', "stop", None, Status.OK),
+        ('{"q1": 3, "error": "none"}', "stop", None, Status.OK),
+        ("I stay. The server said 502 Bad Gateway.", "stop", None, Status.OK),
+        ("Service unavailable for staff is why I stay.", "stop", None, Status.OK),
     ],
 )
 def test_what_came_back(
@@ -219,12 +241,51 @@ UNLISTED = [
     "{said}\n\n**Beta:** {x}",
     "{said}\n\nDr. Chen says: {x}",
     "<|im_start|>assistant\n<think>{x}</think>{said}<|im_end|>{x}",
+    # parts with names
+    "PRIVATE: {x}\nPUBLIC: {said}",
+    "Public: {said}\nPrivate: {x}",
+    "Private:\nPROMOTE — {x}\n\nPublic: {said}",
+    "Between us: PROMOTE — {x}.\n\nPROMOTE — {x}.\n\nPublicly: {said}",
+    "**Internal:** {x}\n\n**Spoken:** {said}",
+    "Draft: PROMOTE — {x}\n\nFinal: {said}",
+    "Draft 1:\nPROMOTE — {x}\n\nDraft 2:\n{said}",
+    "💭 {x}\n💬 {said}",
+    "Me (thinking): {x}\nMe (aloud): {said}",
+    "[Private] {x}. [Public] {said}",
+    "Private: {x}\n\n{said}",
+    "What I really think: {x}\n\n{said}",
+    "{said}\n\nOff the record: {x}",
+    "{said} Off-record: {x}",
+    "{said} Off the record: PROMOTE — {x}",
+    "{said}\n\nP.S. off the record: {x}",
+    "{said}\n\n**Off the record:**\nPROMOTE — {x}",
+    "{said}\n\nHidden motive: {x}",
+    "{said}\n\nWhat I don't say: {x}",
+    "{said}\n\nUnter uns: {x}",
+    "{said}\n\n私下说：{x}",
+    "<think>{x}<\\think>{said}",
+    "<think>{x}</think_end>{said}",
+    "<unused94>thought\n{x}<unused95>{said}",
+    "/* {x} */\n{said}",
+    "{said}\n\n[[{x} and a few more words]]",
 ]
 """Ways to think aloud and to run on that no pair of marks parts."""
+LABEL_ALONE = (
+    "*{x}",
+    "({x}",
+    "{x}\n---",
+    "Let me",
+    "Private: {x}\n\n",
+    "What I",
+    "{said} Off the",
+)
+"""Beginnings that show what they are by a label behind them alone."""
 FREE = st.text(st.characters(categories=["Lu", "Ll", "Nd"]), max_size=30)
 
 
-@given(st.sampled_from(UNLISTED), st.sampled_from(PROMOTE), FREE)
+@pytest.mark.parametrize("shape", UNLISTED)
+@given(st.sampled_from(PROMOTE), FREE)
+@settings(max_examples=8)
 def test_no_shape_of_thinking_is_spoken(shape: str, label: str, words: str) -> None:
     text = shape.format(x=f"CANARY-7731 {words}", said=f"{label} — strong.")
     said = spoken_text(text, PROMOTE)
@@ -232,7 +293,7 @@ def test_no_shape_of_thinking_is_spoken(shape: str, label: str, words: str) -> N
     assert f"{label} — strong." in said
     assert parse_stance(text, PROMOTE).label in {label, None}
     nowhere = shape.format(x=f"CANARY-7731 {words}", said="I stay as I am.")
-    if not shape.startswith(("*{x}", "({x}", "{x}\n---", "Let me")):
+    if not shape.startswith(LABEL_ALONE):
         assert "CANARY-7731" not in spoken_text(nowhere, PROMOTE)
 
 
@@ -277,6 +338,16 @@ def test_thinking_that_no_label_parts_says_nothing() -> None:
         "Okay, I hear you. I stay.",
         "I need to think about it.",
         "My colleague says: wait. I say no.",
+        "PROMOTE — strong.\n\nReasons: two.\n\nEvidence: x.\n\nRecommendation: PROMOTE",
+        "PROMOTE — strong.\n\nHidden costs: none.\nInternal review: positive.",
+        "Off the record: PROMOTE — strong.",
+        "**Off the record:**\n\nPROMOTE — strong.",
+        "Confidential note: I stay.",
+        "Off the record: DO NOT\nPROMOTE — thin.",
+        "For the record: DO NOT\nPROMOTE — thin.",
+        "Publicly: PROMOTE — strong. In public: the same.",
+        "Thank you. For the record: PROMOTE — strong.",
+        "Draft budget: fine. PROMOTE — strong.",
     ],
 )
 def test_what_only_looks_like_thinking_is_spoken_whole(text: str) -> None:
@@ -288,3 +359,38 @@ def test_what_is_left_out_is_kept_as_thought() -> None:
     reply = said_and_thought("Thoughts: I may yield.\nAnswer: PROMOTE — y", PROMOTE)
     assert reply.visible == "PROMOTE — y"
     assert "I may yield" in reply.reasoning
+
+
+@pytest.mark.parametrize("private", ["DO NOT PROMOTE — thin.", "I doubt it."])
+def test_a_reply_in_two_voices_states_neither(private: str) -> None:
+    for text in (
+        f"PRIVATE: {private}\nPUBLIC: PROMOTE — strong.",
+        f"PUBLIC: PROMOTE — strong.\nPRIVATE: {private}",
+        f"**Unspoken:** {private}\n\n**Spoken:** PROMOTE — strong.",
+    ):
+        assert "PROMOTE — strong." in spoken_text(text, PROMOTE)
+        stance = parse_stance(text, PROMOTE)
+        assert (stance.label, stance.rule) == (None, "another channel")
+    same = "Private: PROMOTE — yes.\nPublic: PROMOTE — strong."
+    assert parse_stance(same, PROMOTE).label == "PROMOTE"
+    behind = "PROMOTE — strong.\n\nP.S. off the record: it was close."
+    assert parse_stance(behind, PROMOTE).label == "PROMOTE"
+    behind += " I would do not promote others."
+    assert parse_stance(behind, PROMOTE).label == "PROMOTE"
+    thought = "My thoughts: DO NOT PROMOTE is easy.\n\nPROMOTE — strong."
+    assert parse_stance(thought, PROMOTE).label == "PROMOTE"
+    against = "PROMOTE — strong.\n\nOff the record: DO NOT PROMOTE — thin."
+    assert parse_stance(against, PROMOTE).label is None
+    unlabelled = "Private: I doubt it.\nPublic: I stay as I am."
+    assert spoken_text(unlabelled, PROMOTE) == "I stay as I am."
+    other = "DO NOT PROMOTE — thin. In public: PROMOTE — strong."
+    assert parse_stance(other, PROMOTE).label is None
+    assert spoken_text(other, PROMOTE) == "PROMOTE — strong."
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/llmagora is not here")
+def test_no_published_utterance_is_parted() -> None:
+    rows = import_llmagora(SHARED, "published").transcript.filter(form="utterance")
+    said = rows.select("text", "labels").rows()
+    assert len(said) == 12_000
+    assert [text for text, labels in said if is_guessed(text, labels)] == []

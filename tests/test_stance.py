@@ -387,7 +387,7 @@ def test_a_label_is_taken_off_with_its_separator(text: str, left: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_stance is parse_stance
-    assert STANCE_VERSION.startswith("6+")
+    assert STANCE_VERSION.startswith("7+")
 
 
 @pytest.mark.parametrize(
@@ -609,6 +609,11 @@ BEHIND = [
     "In the meeting my answer is {}.",
     "{} is what they expect.",
     "I can't say.",
+    "Thought: {other} would be easy.\nAnswer: {} — x",
+    "*(thinks: {other} is honest)*\n\n{} — x",
+    "[Internal monologue: {other} is honest.]\n\n{} — x",
+    '{{"stance": "{}", "statement": "x"}}',
+    "Long ago I saw it otherwise.\n\n{} — x",
     "",
 ]
 FRONTS = ["Off the record: ", "Privately: ", "(On the record) ", "**In public** — ",

@@ -33,7 +33,7 @@ _LATEX: Final = re.compile(
     rf"\\(?:(?:{'|'.join(_WORDS.front['latex'])})\b[ ]*\{{?|[()\[\] ,;:!*_`])|\$+(?!\d)"
 )
 _EMPHASIS: Final = str.maketrans("*_`", "   ")
-OPENING: Final = r"(?:[\s#\"'\[({<✅✔☑]|-\s|\d+[.)]\s)*"
+OPENING: Final = rf"(?:[\s#\"'\[({{<{_WORDS.front['signs']}]|-\s|\d+[.)]\s)*"
 """A pattern for what may stand before a label that heads a text or a line."""
 _OPENING: Final = re.compile(OPENING)
 _EDGES: Final = " \n#>~\"'()[]{}<>.,:;!|=—-"

@@ -25,6 +25,8 @@ class Reasoned:
     """Whether a block was still open at the end, so that the reply was cut in it."""
     guessed: bool = False
     """Whether it holds thinking that no mark parts, so that a label had to."""
+    rival: bool = False
+    """Whether what it sets apart for other ears states, or may state, another label."""
 
 
 _DOCUMENT: Final = read_document(data_folder("parsing") / "reasoning.yaml")
@@ -60,7 +62,8 @@ def _compile() -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], bool]]]:
     pairs = [
         _Pair(
             rf"<\s*{re.escape(tag)}(?:\s[^<>]*)?(?<!/)>",
-            rf"<\s*/\s*(?:{re.escape(tag)}|{NAMES})\s*>",  # not always the same
+            # not always the same name, nor the right slash
+            rf"<\s*[/\\]\s*(?:{re.escape(tag)}|{NAMES})(?:_end)?\s*>",
         )
         for tag in front["tags"]
     ] + [_Pair(**pair) for pair in front["pairs"]]

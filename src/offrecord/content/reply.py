@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from offrecord.content.document import data_folder, read_document
 from offrecord.content.letters import visible_only
 from offrecord.content.reasoning import Reasoned, split_reasoning
 from offrecord.content.signs import part_by_label
@@ -14,6 +16,12 @@ from offrecord.records import Status
 _CUT: Final = "max_tokens"
 _OVERFLOW: Final = "model_length"
 _FILTER: Final = "content_filter"
+_PAGE: Final = re.compile(
+    r"\s*(?:{})\s*".format(
+        "|".join(read_document(data_folder("parsing") / "failures.yaml").front["pages"])
+    ),
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 LONGEST: Final = 20_000
@@ -52,9 +60,13 @@ def spoken_text(text: str, labels: Sequence[str] = (), *, cut: bool = False) -> 
     Returns:
         Text that can be stored as UTF-8; empty if nothing was said.
     """
-    # invisible characters first: taken out of the rest, they could make it a tag
-    reply = part_by_label(split_turn(visible_only(text)), labels)
+    reply = _heard(text, labels)
     return "" if cut and reply.guessed else reply.visible.strip()
+
+
+def _heard(text: str, labels: Sequence[str]) -> Reasoned:
+    # invisible characters first: taken out of the rest, they could make it a tag
+    return part_by_label(split_turn(visible_only(text)), labels, aloud=True)
 
 
 def spoken_row(row: Mapping[str, Any]) -> str:
@@ -70,11 +82,16 @@ def is_guessed(text: str, labels: Sequence[str]) -> bool:
         text: The raw reply.
         labels: As `spoken_text` takes them.
     """
-    return said_and_thought(text, labels).guessed
+    return _heard(text, labels).guessed
+
+
+def is_error_page(text: str) -> bool:
+    """Whether a text is nothing but what a server says of an error of its own."""
+    return _PAGE.fullmatch(text) is not None
 
 
 def classify_reply(text: str, stop_reason: str, error: str | None) -> Status:
-    """What came back, from the visible text and the stop reason alone.
+    """What came back, from the text and the stop reason alone.
 
     Args:
         text: The raw reply.
@@ -85,7 +102,7 @@ def classify_reply(text: str, stop_reason: str, error: str | None) -> Status:
     Returns:
         One of ok, empty, truncated, filtered, error.
     """
-    if error is not None or stop_reason == _OVERFLOW:
+    if error is not None or stop_reason == _OVERFLOW or is_error_page(text):
         return Status.ERROR
     if stop_reason == _FILTER:
         return Status.FILTERED

@@ -21,6 +21,7 @@ from inspect_ai.model import (
 from inspect_ai.util import JSONSchema, JSONType
 
 from offrecord.content.letters import storable
+from offrecord.content.reply import is_error_page
 from offrecord.protocol.debate import Reply, Request
 from offrecord.records import FRAME_KEY, LINE_KEY, RECORD_KEY, STAMP_KEY
 
@@ -31,6 +32,8 @@ _KINDS: Final = {
 }
 
 
+_TAG: Final = re.compile(r"<[^<>]*>")
+_SAID: Final = 200
 _HALF: Final = re.compile(
     r"(?<!\\)\\ud(?:[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})"
     r"|(?<!\\ud[89ab][0-9a-f]{2}\\ud)[c-f][0-9a-f]{2})"
@@ -82,12 +85,13 @@ def reply_of(output: ModelOutput, error: str | None = None) -> Reply:
     if not output.choices or error:
         said = error or output.error or "no reply"
         return Reply(text="", stop_reason="unknown", error=said)
-    return Reply(
-        text=received(output.completion),
-        stop_reason=str(output.stop_reason),
-        # of a reply that broke off; beside another end it is a filter's explanation
-        error=output.error if output.stop_reason == "unknown" else None,
-    )
+    text = received(output.completion)
+    # of a reply that broke off; beside another end it is a filter's explanation
+    broken = output.error if output.stop_reason == "unknown" else None
+    if is_error_page(text):
+        words = " ".join(_TAG.sub(" ", text).split())
+        broken = f"the text is a server's error: {words[:_SAID]}"
+    return Reply(text=text, stop_reason=str(output.stop_reason), error=broken)
 
 
 def received(text: str) -> str:

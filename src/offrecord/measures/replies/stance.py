@@ -55,7 +55,7 @@ _HASHES: Final = [
     REASONING_RULES,
     TURN_RULES,
 ]
-STANCE_VERSION: Final = f"6+{digest(_HASHES, 8)}"
+STANCE_VERSION: Final = f"7+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _LINE: Final = re.compile(r"^[\s#\"'\[({<]*(?:(?:-|\d+[.)])\s+)?", re.MULTILINE)
@@ -66,11 +66,9 @@ class _Words(NamedTuple):
     """The patterns of one language, all for the lower-case copy but two."""
 
     cue: re.Pattern[str]
-    join: re.Pattern[str]
-    """Of the copy as it is."""
+    join: re.Pattern[str]  # of the copy as it is
     vote: re.Pattern[str]
-    between: re.Pattern[str]
-    """Of the copy as it is."""
+    between: re.Pattern[str]  # of the copy as it is
     revision: re.Pattern[str]
     correction: re.Pattern[str]
     withdrawal: re.Pattern[str]
@@ -165,7 +163,8 @@ def parse_stance(text: str, labels: Sequence[str], language: str = ENGLISH) -> S
     statements = said.statements()
     if not statements:
         return Stance(None, why_nothing(copy), "no statement")
-    if opened and is_set_against(copy, statements[-1].found.end, language):
+    end = statements[-1].found.end
+    if reply.rival or (opened and is_set_against(copy, end, language)):
         return Stance(None, Status.UNCLEAR, "another channel")
     return said.decide(statements, reply.visible)
 

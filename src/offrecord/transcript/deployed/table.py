@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from offrecord.content.reply import is_error_page
 from offrecord.records import (
     ENGLISH,
     FACTOR,
@@ -176,7 +177,7 @@ def _row(
         order = one.time.timestamp()
     return {
         **_DEFAULTS,
-        "status": str(Status.OK if text.strip() else Status.EMPTY),
+        "status": str(_status(text)),
         **{name: _fitting(name, value) for name, value in stated.items()},
         "run": named(one.conversation),
         "agent": named(one.speaker),
@@ -191,6 +192,12 @@ def _row(
         "uuid": one.place,
         "log": one.place.rpartition(":")[0],
     }
+
+
+def _status(text: str) -> Status:
+    if is_error_page(text):
+        return Status.ERROR
+    return Status.OK if text.strip() else Status.EMPTY
 
 
 def _name(text: str) -> str:
