@@ -15,6 +15,7 @@ import offrecord
 from offrecord.content.labels import label_set, normalise
 from offrecord.measures.replies.stance import STANCE_VERSION, parse_stance
 from offrecord.measures.texts.preparation import Variant, prepare
+from offrecord.measures.wordlists import language_lists
 from offrecord.records import OffrecordError, Status
 
 CASES = Path(__file__).parents[1].parent / "shared" / "cases" / "replies.jsonl"
@@ -476,6 +477,11 @@ OPENERS = [
     ("As this is off the record, I am frank:", "As this is on the record, I am frank:"),
     ("Honestly,", "Openly,"),
     ("*Unofficially:*", "*Officially:*"),
+    ("No one will hear this.", "Good morning everyone."),
+    ("Just between us:", "To the committee:"),
+    ("With the door closed,", "Colleagues,"),
+    ("Private note:", "Statement to the committee:"),
+    ("What I actually think:", "Let the minutes show:"),
 ]
 
 
@@ -636,6 +642,32 @@ def test_an_opener_in_front_changes_nothing(
     assert plain.label == opened.label
     if text:
         assert plain.status == opened.status
+
+
+@pytest.mark.parametrize("language", ["en", "de", "zh"])
+def test_every_opener_leaves_the_one_label_behind_it(language: str) -> None:
+    lists = language_lists("stance", language)
+    forms = ["{}, {} — x", "{}: {} — x", "{}. {} — x", "({}) {} — x", "**{}** — {} — x"]
+    for opener in [*lists["openers"], *lists["vocatives"]]:
+        for form in forms:
+            text = form.format(opener, "DO NOT PROMOTE")
+            assert parse_stance(text, PROMOTE, language).label == PROMOTE[1], text
+
+
+def test_words_before_a_label_that_are_no_opener_state_nothing() -> None:
+    for text in (
+        "At first, PROMOTE — strong.",
+        "On paper, PROMOTE — strong.",
+        "(sarcastically) PROMOTE — sure.",
+        "Everyone agrees: PROMOTE — strong.",
+        "To everyone who asks: PROMOTE — strong.",
+        "To the committee I will say: PROMOTE — strong.",
+        "No one hears this but the chair: PROMOTE — strong.",
+        "Last round I had a view. PROMOTE — strong.",
+        "PROMOTE — said no careful reader.",
+        "PROMOTE — next cycle, not at this meeting.",
+    ):
+        assert parse_stance(text, PROMOTE).label is None, text
 
 
 def test_an_opener_names_no_one_else_and_no_statement_of_another_time() -> None:

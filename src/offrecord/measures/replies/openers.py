@@ -31,7 +31,8 @@ def _words(language: str) -> _Words:
     cues = any_of({*lists["cues"]} - {*lists["openers"]}, r"(?<![\w-])")
     opens = rf"[\s#(\[-]*(?P<words>(?P<opener>{opener})"
     clause = (
-        rf"{opens}[^\n,:;—.!?()\[\]{{}}\"]{{0,120}}?)"
+        rf"{opens}[^\n,:;—.!?()\[\]{{}}\"]{{0,120}}?"
+        rf"|(?P<vocative>{any_of(lists['vocatives'])}))"
         r"\s*(?:[,:;.!—)\]]|\n|-(?=\s))[.,:;!—)\]]*(?:\s+[.—]+)*\s*"
     )
     set_against = (
@@ -39,7 +40,7 @@ def _words(language: str) -> _Words:
         rf"(?:{any_of(lists['set_against'])})"
     )
     return _Words(
-        re.compile(f"{opens})", re.IGNORECASE),
+        re.compile(f"{opens}|{any_of(lists['vocatives'])})", re.IGNORECASE),
         re.compile(clause, re.IGNORECASE),
         compile_any(lists["third"]),
         re.compile(rf"(?:{cues})[\s\"']*(?:{any_of(lists['joins'])})?$", re.IGNORECASE),
@@ -70,14 +71,17 @@ def past_openers(copy: str, known: LabelSet, language: str = ENGLISH) -> Past:
     place, bare, patterns = 0, True, _words(language)
     while place < _LONGEST and (clause := patterns.clause.match(copy, place)):
         words = clause["words"]
-        of_cue = words != clause["opener"] and patterns.cue_last.search(words)
-        if of_cue or patterns.third.search(words):
+        opener = clause["opener"] or clause["vocative"]
+        rest = words.removeprefix(opener)
+        if rest and patterns.cue_last.search(words):
             break
-        if not ownership(language).is_own(words, cue=False):
+        if patterns.third.search(rest):
+            break
+        if not ownership(language).is_own(rest, cue=False):
             break
         if known.head(copy, place) or known.whole.search(words):
             break
-        bare = bare and words == clause["opener"]
+        bare = bare and not rest
         place = clause.end()
     return Past(place, bare)
 
