@@ -47,6 +47,8 @@ class Wire(NamedTuple):
 
     data: bytes
     ending: Ending = Ending.KEEP
+    later: tuple[bytes, ...] = ()
+    """More of it, in pieces that follow a `gap` apart."""
 
 
 Respond = Callable[[dict[str, Any]], Wire]
@@ -71,6 +73,7 @@ class FakeServer:
         answer: Gives the text of a reply.
         statuses: HTTP status of the first replies; every later one is 200.
         respond: Takes the place of `answer` and `statuses`.
+        gap: Seconds before each later piece of a reply.
     """
 
     def __init__(
@@ -79,9 +82,14 @@ class FakeServer:
         answer: Answer = well_formed,
         statuses: tuple[int, ...] = (),
         respond: Respond | None = None,
+        gap: float = 0.0,
     ) -> None:
         self.latency, self.answer, self.statuses = latency, answer, statuses
-        self.respond = respond or self._by_number
+        self.respond, self.gap = respond or self._by_number, gap
+        self.heads: list[str] = []
+        """The lines in front of each body, in the order received."""
+        self.given_up = 0
+        """Replies that stalled until the client left."""
         self.bodies: list[dict[str, Any]] = []
         """The JSON of each request, in the order received."""
         self.received: list[float] = []
@@ -134,15 +142,21 @@ class FakeServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
                 body = await reader.readexactly(int(length[1]) if length else 0)
+                self.heads.append(head.decode("latin-1"))
                 wire = await self._reply(json.loads(body))
                 if wire.ending is Ending.RESET:
                     _reset(writer)
                     return
                 writer.write(wire.data)
                 await writer.drain()
+                for piece in wire.later:
+                    await asyncio.sleep(self.gap)
+                    writer.write(piece)
+                    await writer.drain()
                 self.sent.append(time.monotonic())
                 if wire.ending is Ending.STALL:
                     await reader.read()  # until the client gives up
+                    self.given_up += 1
                 if wire.ending is not Ending.KEEP:
                     return
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):

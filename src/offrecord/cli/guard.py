@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from offrecord.cli.serve import serve
 from offrecord.records import OffrecordError
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ CONFIG = click.option(
 @click.group()
 def guard() -> None:
     """Ask off the record before a message goes out."""
+
+
+guard.add_command(serve)
 
 
 @guard.command()

@@ -50,7 +50,9 @@ _LONGEST: Final = 600.0
 class Tracer(Protocol):
     """As OpenTelemetry has it."""
 
-    def start_as_current_span(self, name: str, **how: Any) -> Any:  # noqa: ANN401
+    def start_as_current_span(
+        self, name: str, *, record_exception: bool, set_status_on_exception: bool
+    ) -> AbstractContextManager[Any]:
         """Open a span."""
 
 
@@ -258,11 +260,9 @@ class Guard:
     def _span(self) -> AbstractContextManager[Any]:
         if self._tracer is None:
             return nullcontext()
-        quiet = {"record_exception": False, "set_status_on_exception": False}
-        span: AbstractContextManager[Any] = self._tracer.start_as_current_span(
-            _SPAN, **quiet
+        return self._tracer.start_as_current_span(
+            _SPAN, record_exception=False, set_status_on_exception=False
         )
-        return span
 
 
 def _describe(span: Any, verdict: Verdict) -> None:  # noqa: ANN401 - OpenTelemetry's
