@@ -14,8 +14,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from threading import Event, current_thread, main_thread
+from threading import current_thread, main_thread
 from types import MappingProxyType
 from typing import Final
 
@@ -36,6 +38,9 @@ RUNNING: Final = ".running"
 _ENCODING: Final = "PYTHONIOENCODING"
 _LOOK_EVERY: Final = 1.0
 """Seconds between two looks whether the study is still there."""
+
+PATIENCE: Final = 30.0
+"""Seconds that an eval set has to end in once whoever began it was killed."""
 
 _ALWAYS: Final = (
     # A retry of a whole eval deletes or repeats what is there: resuming is the user's
@@ -63,7 +68,7 @@ def eval_set(
     argument: str,
     logs: str,
     todo: ToDo,
-    patience: float = 0,
+    patience: float = PATIENCE,
 ) -> int:
     """Run the debates of a design that its logs do not have.
 
@@ -113,7 +118,7 @@ def task_set(
     todo: ToDo,
     watched: Path,
     more: Mapping[str, str] = MappingProxyType({}),
-    patience: float = 0,
+    patience: float = PATIENCE,
 ) -> int:
     """Run those samples of a task that its logs do not have.
 
@@ -148,41 +153,65 @@ def task_set(
     environment = _environment(more)
     shown = any(option.partition("=")[0] == "--display" for option in options)
     told = not shown and "INSPECT_DISPLAY" not in os.environ
+    apart = os.name == "posix" and not _reads_the_terminal(options)
     if told:
         command += ("--display", "none")
         environment[PROGRESS] = " ".join(map(str, todo))
     with (
         _inherited_lock(logs, patience) as locks,
-        _noted_ctrl_c() as pressed,
+        _noted_ctrl_c() as interrupts,
         subprocess.Popen(
             command,
             env=environment,
             pass_fds=locks,
             # Progress and faults are told on standard error.
             stdout=subprocess.DEVNULL if told else None,
+            process_group=0 if apart else None,
         ) as process,
     ):
+        interrupts.passed_to = process if apart else None
         code = _wait(process, watched)
-        return INTERRUPTED if pressed.is_set() else code
+        return INTERRUPTED if interrupts.noted else code
+
+
+@dataclass
+class _Interrupts:
+    """Interrupts of this process, which raise nothing and end the eval set.
+
+    A terminal sends Ctrl-C to a whole group of processes, a supervisor to one of them.
+    So an eval set has a group of its own and gets each interrupt from here, once. An
+    exception could come at any line, and be lost where Python swallows one.
+    """
+
+    noted: bool = False
+    passed_to: subprocess.Popen[bytes] | None = None
+
+    def note(self, *_: object) -> None:
+        self.noted = True
+        if self.passed_to is not None:
+            self.passed_to.send_signal(signal.SIGINT)
 
 
 @contextmanager
-def _noted_ctrl_c() -> Iterator[Event]:
-    """Whether Ctrl-C was pressed, which raises nothing meanwhile.
-
-    It reached Inspect as well, which writes its logs and ends. An exception could come
-    at any line here, and be lost where Python swallows one.
-    """
-    pressed = Event()
+def _noted_ctrl_c() -> Iterator[_Interrupts]:
+    interrupts = _Interrupts()
     here = current_thread() is main_thread()
     if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield pressed
+        yield interrupts
         return
-    signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    signal.signal(signal.SIGINT, interrupts.note)
     try:
-        yield pressed
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _reads_the_terminal(options: Sequence[str]) -> bool:
+    """Whether Inspect's display takes keys, so that it must be in the foreground."""
+    words = " ".join(options).replace("=", " ").split()
+    named = [after for at, after in pairwise(words) if at == "--display"]
+    display = (named or [os.environ.get("INSPECT_DISPLAY", "none")])[-1]
+    return display in {"full", "conversation"}
 
 
 def _wait(process: subprocess.Popen[bytes], watched: Path) -> int:

@@ -27,7 +27,12 @@ from offrecord.protocol.part import (
     write_part,
 )
 from offrecord.runner.addresses import is_remote, local_root
-from offrecord.runner.evalset import INTERRUPTED, eval_set, nothing_ran
+from offrecord.runner.evalset import (
+    INTERRUPTED,
+    PATIENCE,
+    eval_set,
+    nothing_ran,
+)
 from offrecord.runner.logged import read_logged
 from offrecord.runner.logs import ROOT_KEY, log_root, refuse_lost_logs, shard_designs
 from offrecord.runner.preflight import open_models
@@ -137,7 +142,7 @@ def run_shard(
                 argument=f"part={plan}",
                 logs=logs,
                 todo=todo,
-                patience=patience,
+                patience=max(patience, PATIENCE),
             )
             logged = read_logged(root, plan)
     ended = len(logged.all.intersection(mine))
