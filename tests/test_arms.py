@@ -22,7 +22,8 @@ BUILT_IN = built_in("arm")
 PLACEBOS = {
     arm_of(name).placebo_of: name for name in BUILT_IN if arm_of(name).placebo_of
 }
-ARMS = [name for name in BUILT_IN if name not in PLACEBOS.values()]
+GUARDS = [name for name in BUILT_IN if arm_of(name).guard]
+ARMS = [name for name in BUILT_IN if name not in {*PLACEBOS.values(), *GUARDS}]
 OTHERS = tuple(name for name in CHANNELS if name not in {"public", HOLDOUT})
 
 

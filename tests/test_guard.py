@@ -20,7 +20,8 @@ from offrecord.guard import (
     Rule,
     Verdict,
 )
-from offrecord.guard.wording import read_wording, with_part
+from offrecord.guard.part import with_part
+from offrecord.protocol.wording import read_wording
 from offrecord.records import OffrecordError
 
 T = TypeVar("T")

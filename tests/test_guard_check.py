@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from offrecord.cli.guard import guard
 from offrecord.guard import Decision, Rule
-from offrecord.guard.config import Calibrated, GuardConfig, config_text, read_config
+from offrecord.guard.config import GuardConfig, config_text, read_config
 from offrecord.guard.traffic import Sent, sent_messages
-from offrecord.guard.wording import read_wording
+from offrecord.protocol.wording import read_wording
 from offrecord.records import OffrecordError
 from offrecord.transcript.deployed import read_map
 from offrecord.transcript.deployed.entry import Fault
@@ -166,9 +166,6 @@ def test_a_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
     whole = GuardConfig(
         decision=DECISION,
         rule=Rule(draws=3, threshold=0.6),
-        calibrated=Calibrated.model_validate(
-            {"query": read_wording().stamp, "target": 0.05}
-        ),
     )
     path.write_text(config_text(whole), encoding="utf-8")
     assert read_config(path) == whole
@@ -184,7 +181,7 @@ def test_a_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
             "decision: {question: a, labels: [A, B], pressed_side: C}",
             "'C' is no label",
         ),
-        ("calibrated: {query: other}", "of another query"),
+        ("calibrated: {query: other}", "field 'calibrated"),
     ],
 )
 def test_a_file_at_fault_is_one_line(tmp_path: Path, text: str, said: str) -> None:

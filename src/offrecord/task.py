@@ -10,10 +10,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.model import GenerateConfig, get_model
+from inspect_ai.solver import Solver, solver
 
+from offrecord.guard.debates import guarded
 from offrecord.measures.inspect.scorers import (
     debate_summary,
     stance_divergence,
@@ -29,7 +32,7 @@ from offrecord.protocol.generate import (
 )
 from offrecord.protocol.part import runs_of_model
 from offrecord.protocol.pilot import pilot_dataset, pilot_turns
-from offrecord.protocol.solver import debate_turns, shared_fields
+from offrecord.protocol.solver import debates, shared_fields
 from offrecord.transcript.folder import study_design_path
 from offrecord.transcript.probes import probe_dataset, probe_turns
 from offrecord.transcript.replays import replay_dataset, replay_turns
@@ -137,6 +140,16 @@ def generate(brief: str, count: int = 1, stamp: str = "") -> Task:  # noqa: ARG0
         config=GenerateConfig(max_retries=TRANSPORT_RETRIES),
         version=1,
     )
+
+
+@solver
+def debate_turns(design: dict[str, Any]) -> Solver:
+    """Hold one debate, with a guard in front of its target where its arm carries one.
+
+    Args:
+        design: The fields of the design that every run shares.
+    """
+    return debates(design, guarded)
 
 
 def _task(design: Design, runs: Sequence[tuple[str, int]] | None) -> Task:

@@ -29,7 +29,7 @@ _VERBS: Final = {
     "estimate": "Estimate rates, direction and the split, with intervals.",
     "report": "Write one page: results, figures and every turn.",
     "audit": "Judge a study by thresholds; the exit code is the verdict.",
-    "guard": "Ask off the record before a message goes out: try it, serve it.",
+    "guard": "Ask off the record before a message goes out: check, calibrate, serve.",
     "export": "Write a study as Inspect logs or as tidy tables.",
     "content": "List, show, copy, create, check, pilot and draft content.",
     "models": "List and fetch embedded models.",

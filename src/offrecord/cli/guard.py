@@ -1,4 +1,4 @@
-"""`offrecord guard`: try a guard on recorded traffic."""
+"""`offrecord guard`: try a guard on recorded traffic, calibrate one."""
 
 from __future__ import annotations
 
@@ -91,6 +91,66 @@ def check(
     if as_json:
         write_output(as_json, "".join(f"{line}\n" for line in lines))
     _show(found, wanted.rule.action, wanted.rule.draws, asked=model is not None)
+
+
+@guard.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--false-alarm",
+    type=click.FloatRange(0, 100, min_open=True, max_open=True),
+    required=True,
+    metavar="X",
+    help="The rate of false alarms to hold, in percent.",
+)
+@click.option(
+    "--per",
+    type=click.Choice(["message", "debate"]),
+    default="message",
+    show_default=True,
+    help="Whether that is of messages on the pressed side or of debates with any.",
+)
+@click.option("--model", help="Which model of the study, if it has several.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A guard.yaml whose decision, action, fault mode and wording stay.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="What to write; by default guard.yaml, if there is none.",
+)
+def calibrate(
+    study: Path,
+    false_alarm: float,
+    per: Any,  # noqa: ANN401 - a choice
+    model: str | None,
+    config: Path | None,
+    out: Path | None,
+) -> None:
+    """Choose draws and threshold of a guard on STUDY, and write its guard.yaml.
+
+    STUDY was spoken in `plain`, with an arm that observes (guard_observe), one shadow,
+    and conditions without pressure, evidence among them. The file states how often the
+    guard alarms falsely and how much it detects, with intervals. No model is called.
+    """
+    from offrecord.cli.outputs import check_outputs
+    from offrecord.guard.calibrate import calibrate as calibrated
+    from offrecord.guard.config import GuardConfig, config_text, read_config
+    from offrecord.transcript.record import open_record
+    from offrecord.transcript.store import write_output
+
+    place = out or Path("guard.yaml")
+    if out is None and place.exists():
+        raise OffrecordError(f"{place}: is there: name another file with --out")
+    check_outputs({"--out": place})
+    begun = GuardConfig() if config is None else read_config(config, anew=True)
+    found = calibrated(open_record(study), begun, false_alarm / 100, per, model)
+    for line in found.lines:
+        click.echo(line)
+    write_output(place, config_text(found.config))
+    more = "" if found.config.decision else ": add 'decision' to it"
+    click.echo(f"{place} is written{more}")
 
 
 def _line(sent: Sent, verdict: Verdict) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from offrecord.content.reply import spoken_text
+from offrecord.guard.part import with_part
 from offrecord.guard.types import BLOCK, LOG, Action, Case
-from offrecord.guard.wording import Wording, with_part
+from offrecord.protocol.wording import Wording
 
 
 def built_in(wording: Wording) -> Mapping[str, Action]:

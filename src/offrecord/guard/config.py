@@ -3,26 +3,79 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
-from pydantic import ConfigDict
 
 from offrecord.content.decision import Decision
 from offrecord.content.document import Front, read_document
 from offrecord.guard.guard import Guard
 from offrecord.guard.types import Ask, Rule
-from offrecord.guard.wording import Wording, read_wording
+from offrecord.protocol.wording import Wording, read_wording
 from offrecord.records import OffrecordError
 
 
-class Calibrated(Front):
-    """What a calibration found; rates are fractions of 1, each with its bounds."""
+class Rate(Front):
+    """A share, as a fraction of 1, with its 95 % interval, where there is one."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    messages: int
+    runs: int
+    """Of these messages: the cluster."""
+
+
+class Tier(Front):
+    """What a first tier by markers would cost."""
+
+    markers: int
+    asked: float
+    """Share of the messages on the pressed side that are still asked about."""
+    missed: float | None = None
+    """Share of the conflicts found that it would miss."""
+
+
+class Calls(Front):
+    """Calls and tokens for 1,000 messages of the agent."""
+
+    begun: int
+    """Calls where every message is begun beside its draft."""
+    checked: int
+    """Calls where `check` alone asks."""
+    input_tokens: int | None = None
+    """Of one call, on average; absent where the provider did not say."""
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class Calibrated(Front):
+    """What a calibration found."""
 
     query: str
     """The stamp of the wording that was asked."""
+    arm: str
+    """The stamp of the arm that observed."""
+    study: str
+    model: str
+    per: Literal["message", "debate"]
+    target: float
+    """The rate of false alarms that was asked for."""
+    false_alarm: Rate
+    """Where nothing pressed: of a message on the pressed side, or of a debate."""
+    detection: Rate
+    """Of messages on the pressed side under alignment alone in public."""
+    not_seen: Rate
+    """Of messages on the pressed side under alignment: off the record too."""
+    reask_without_pressure: Rate
+    """How often `plain`, asked again, leaves the side that it took; the control."""
+    reask_under_alignment: Rate
+    no_answer: float
+    """Share of messages asked about whose queries said too little."""
+    opportunities: dict[str, int]
+    """Messages on the pressed side, by kind of condition."""
+    first_tier: tuple[Tier, ...]
+    per_1000: Calls
 
 
 class GuardConfig(Front):
@@ -57,8 +110,13 @@ class GuardConfig(Front):
         return Guard(ask, decision, **{**own, **more})
 
 
-def read_config(path: Path) -> GuardConfig:
+def read_config(path: Path, *, anew: bool = False) -> GuardConfig:
     """Read a `guard.yaml`.
+
+    Args:
+        path: The file.
+        anew: Whether to be calibrated anew, so that what it was calibrated with does
+            not matter.
 
     Raises:
         OffrecordError: Naming the file and the field that is wrong, or if it was
@@ -69,7 +127,7 @@ def read_config(path: Path) -> GuardConfig:
         own = (path.parent / config.wording).absolute()
         config = config.model_copy(update={"wording": own})
     found = config.calibrated
-    if found is not None and found.query != config.texts.stamp:
+    if found is not None and not anew and found.query != config.texts.stamp:
         raise OffrecordError(
             f"{path}: its rates are of another query ({found.query}; this one is "
             f"{config.texts.stamp}): calibrate again, or take out 'calibrated'"

@@ -10,6 +10,7 @@ import anyio
 
 from offrecord.content.decision import Decision
 from offrecord.guard.asking import Calls, Failed, Meter
+from offrecord.guard.part import with_part
 from offrecord.guard.reading import mean_of, score_of, stated
 from offrecord.guard.types import (
     Compare,
@@ -18,7 +19,6 @@ from offrecord.guard.types import (
     Reason,
     scrubbed,
 )
-from offrecord.guard.wording import with_part
 
 
 class Draw(NamedTuple):

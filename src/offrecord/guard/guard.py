@@ -20,7 +20,7 @@ from offrecord.guard.asking import Calls, Failed, Meter
 from offrecord.guard.draws import Begun, Draw, Query
 from offrecord.guard.evidence import Evidence
 from offrecord.guard.reading import (
-    marked,
+    marks_in,
     only_calls_tools,
     pressed_side,
     stated,
@@ -38,7 +38,7 @@ from offrecord.guard.types import (
     Rule,
     Verdict,
 )
-from offrecord.guard.wording import read_wording
+from offrecord.protocol.wording import read_wording
 from offrecord.records import OffrecordError
 
 _LOG: Final = logging.getLogger("offrecord.guard")
@@ -224,7 +224,8 @@ class Guard:
             if label != pressed:
                 return Reason.NOT_PRESSED, ""
             side = label
-        if self.rule.markers and marked(words, self.decision) < self.rule.markers:
+        labels = self.decision.labels if self.decision else ()
+        if self.rule.markers and marks_in(words, labels) < self.rule.markers:
             return Reason.UNMARKED, side
         return None, side
 

@@ -44,9 +44,8 @@ def pressed_side(decision: Decision, messages: Sequence[Message]) -> str | None:
     return None
 
 
-def marked(text: str, decision: Decision | None) -> int:
+def marks_in(text: str, labels: tuple[str, ...]) -> int:
     """Hedges, credits to the partner and an opening concession in a draft."""
-    labels = decision.labels if decision else ()
     said = prepare(text, labels, Variant.CLEAN).text
     if not said:
         return 0

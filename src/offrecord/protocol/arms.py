@@ -2,7 +2,8 @@
 
 An arm stands in the template's one place for it, alike in all channels. It may also put
 other words in the place of what an agent reads about the others (`others`), and of the
-name before theirs (`name`). `none` is the arm without any of it.
+name before theirs (`name`). An arm may carry a guard, which stands between what the
+target is about to say and the history. `none` is the arm without any of it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, model_validator
 
 from offrecord.content import Document, data_folder, read_document
 from offrecord.content.document import Front
 from offrecord.content.library import find
-from offrecord.records import NO_ARM, OffrecordError
+from offrecord.protocol.wording import read_wording
+from offrecord.records import NO_ARM, OBSERVE, OffrecordError
 from offrecord.scenarios.check import Finding, phrases_pattern
 from offrecord.scenarios.front import Line
 from offrecord.scenarios.model import Scenario
@@ -37,6 +41,16 @@ class Arm:
     """The arm of which this is the placebo."""
     channel_words: tuple[str, ...] = ()
     """What in it says who is listening, so that its gain must show in the hold-out."""
+    guard: str = ""
+    """`observe`, or the action of a guard on a conflict; empty without one."""
+    announced: bool = False
+    """Whether its text tells the agent of the guard."""
+    draws: int = 1
+    """Samples of the guard's query."""
+    threshold: float = 1.0
+    """The share of them against the draft at which it fires."""
+    query: str = ""
+    """The stamp of what the guard says."""
     stamp: str = ""
     """`id@version:hash`; empty for `none`."""
 
@@ -44,6 +58,11 @@ class Arm:
     def from_dict(cls, value: Mapping[str, Any]) -> Arm:
         """Read an arm back from plain values, as a log holds them."""
         return cls(**{**value, "channel_words": tuple(value["channel_words"])})
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is to be judged: no placebo, no guard that only observes."""
+        return bool(self.stamp) and not self.placebo_of and self.guard != OBSERVE
 
     @property
     def words(self) -> int:
@@ -59,6 +78,16 @@ class _ArmFront(Front):
     rationale: Line | None = None
     source: Line | None = None
     placebo_of: Line | None = None
+    guard: Literal["observe", "disclose", "clarify", "rewrite"] | None = None
+    announced: bool | None = None
+    draws: Annotated[int, Field(ge=1, le=20)] = 1
+    threshold: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+    @model_validator(mode="after")
+    def _of_a_guard(self) -> Self:
+        if (self.guard is None) != (self.announced is None):
+            raise ValueError("'guard' and 'announced' go together")
+        return self
 
 
 class _Rules(Front):
@@ -88,8 +117,11 @@ def read_arm(path: Path) -> tuple[Arm, Document]:
     """
     document = read_document(path)
     document.only_sections(*SECTIONS)
-    document.section("text")
     front = document.validate(_ArmFront)
+    if front.announced is not False:
+        document.section("text")
+    elif document.sections:
+        raise OffrecordError(f"{path}: is not announced, so it says nothing: no text")
     said = "\n\n".join(document.sections.values())
     dictated = _found(_rules().dictates, said)
     if dictated:
@@ -100,6 +132,11 @@ def read_arm(path: Path) -> tuple[Arm, Document]:
     arm = Arm(
         placebo_of=front.placebo_of or "",
         channel_words=_found(_rules().channel, said),
+        guard=front.guard or "",
+        announced=bool(front.announced),
+        draws=front.draws,
+        threshold=front.threshold,
+        query=read_wording().stamp if front.guard else "",
         stamp=document.stamp,
         **{name: document.sections.get(name, "") for name in SECTIONS},
     )

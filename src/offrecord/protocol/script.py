@@ -57,6 +57,7 @@ class Material(NamedTuple):
             },
             **({f"instrument of {scenario.id}": instrument.stamp} if surveys else {}),
             **({f"arm {Path(level).stem}": case.arm.stamp} if case.arm.stamp else {}),
+            **({"guard": case.arm.query} if case.arm.guard else {}),
         }
 
 

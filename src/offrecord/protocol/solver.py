@@ -21,7 +21,7 @@ from inspect_ai.model import (
     ModelOutput,
     get_model,
 )
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import Generate, Solver, TaskState
 from inspect_ai.util import LimitExceededError, span
 
 from offrecord.protocol.circuit_breaker import CircuitBreaker
@@ -37,9 +37,10 @@ from offrecord.protocol.debate import (
 )
 from offrecord.protocol.design import Design, make_design
 from offrecord.protocol.elicitation import Prompts, config_of, reply_of
+from offrecord.protocol.models import served_as
 from offrecord.protocol.script import Material, cast_of, material_of, script_of
 from offrecord.protocol.shield import shielded
-from offrecord.records import OffrecordError, Role, first_line
+from offrecord.records import SCRIPTED, OffrecordError, Role, first_line
 from offrecord.scenarios.model import Scenario
 
 STORE_KEY: Final = "offrecord"
@@ -65,15 +66,22 @@ Hold = Callable[[Script, Ask], Awaitable[Debate]]
 """How a script is held: as a debate, or as a replay of one."""
 
 
-@solver
-def debate_turns(design: dict[str, Any]) -> Solver:
+Through = Callable[[Script, Ask], Ask]
+"""What may stand between a debate and those who answer, such as a guard."""
+
+
+def debates(design: dict[str, Any], through: Through) -> Solver:
     """Hold one debate.
 
     Args:
         design: The fields of the design that every run shares (see `shared_fields`).
+        through: Given a script and who answers, who is asked.
     """
     asked = make_design(design, "solver")
-    hold = partial(hold_debate, scope=_turn_span)
+
+    async def hold(script: Script, ask: Ask) -> Debate:
+        return await hold_debate(script, through(script, ask), scope=_turn_span)
+
     return script_solver(asked, partial(material_of, asked), hold)
 
 
@@ -153,12 +161,14 @@ def conclude(state: TaskState, script: Script, debate: Debate) -> None:
 def asker(models: Mapping[str, Model]) -> Ask:
     """Whoever answers the requests of a sample: each agent's model, in a span."""
     prompts = Prompts()
+    written = cache(lambda: shielded(get_model(served_as(SCRIPTED))))
 
     async def ask(request: Request) -> Reply:
         stamp = request.stamp
         draw = f" draw {stamp.draw}" if stamp.draw else ""
+        model = models[stamp.agent] if request.line is None else written()
         async with span(f"{stamp.channel} {stamp.form}{draw}", type="elicitation"):
-            return await ask_model(models[stamp.agent], request, prompts)
+            return await ask_model(model, request, prompts)
 
     return ask
 

@@ -10,7 +10,7 @@ is a pure function of the seed and the stamp, so order and sharding change nothi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -145,17 +145,19 @@ class Population:
             OffrecordError: If the form is neither utterance nor survey, or the prompt
                 names the labels or the survey's items nowhere.
         """
-        if stamp.form not in {Form.UTTERANCE, Form.SURVEY}:
+        if stamp.form is Form.INTERVIEW:
             raise OffrecordError(
                 f"simulated agents do not answer the form {stamp.form}"
             )
+        private = stamp.channel in self.file.private or _is_candid(stamp)
+        if stamp.form in {Form.DRAFT, Form.GUARD}:
+            stamp = replace(stamp, form=Form.UTTERANCE)
         if prompt is not None:
             # A survey is about items; not every protocol names the labels in it.
             utterance = stamp.form == Form.UTTERANCE
             _read(prompt, frame.labels if utterance else frame.items)
         run = stamp.run  # a hash, so once
         rule, at = self._turn(stamp, frame, run)
-        private = stamp.channel in self.file.private
         rng = _generator(
             frame.seed,
             run,
@@ -233,6 +235,11 @@ def _population(name: str, document: Document, row: str) -> Population:
         rules=file.table.rules(row or file.table.default) if file.table else file.truth,
         file=file,
     )
+
+
+def _is_candid(stamp: Stamp) -> bool:
+    """Whether a guard asks: off the record, or for a rewriting that is to be open."""
+    return stamp.form is Form.GUARD or (stamp.form is Form.DRAFT and stamp.draw > 0)
 
 
 def _generator(*key: str | int) -> np.random.Generator:

@@ -105,6 +105,9 @@ NO_ARM: Final = "none"
 """The level of `ARM` without any. Pooled figures are of this level alone, where it is
 among those that were asked."""
 
+OBSERVE: Final = "observe"
+"""What the guard of an arm does that asks and changes nothing."""
+
 
 class Timing(StrEnum):
     """Whether the relation lies in the past, in the future, or nowhere."""
@@ -140,6 +143,10 @@ class Form(StrEnum):
     UTTERANCE = "utterance"
     SURVEY = "survey"
     INTERVIEW = "interview"
+    DRAFT = "draft"
+    """What a guarded agent was about to say: draw 0; a rewriting of it: draw 1."""
+    GUARD = "guard"
+    """A guard's own query. It is no draw of a channel."""
 
 
 class Status(StrEnum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,6 +11,7 @@ from scipy import stats
 
 from offrecord.estimates.arrays.arms import FAMILY, POWER, SIZE
 from offrecord.estimates.arrays.power import CORRELATION, design_effect
+from offrecord.protocol.arms import Arm
 from offrecord.protocol.cases import Case, design_arms
 from offrecord.protocol.design import Design
 from offrecord.records import ARM, NO_ARM, Form, Kind
@@ -46,8 +47,9 @@ def arm_lines(design: Design, planned: Sequence[Case]) -> Iterator[str]:
         design: The design.
         planned: Its cases.
     """
-    judged = [arm for arm in design_arms(design).values() if arm.stamp]
-    arms = sum(not arm.placebo_of for arm in judged)
+    asked = design_arms(design)
+    yield from _guard_lines(design, asked, planned)
+    arms = sum(arm.judged for arm in asked.values())
     if not arms:
         return
     plain = [one for one in planned if one.factors.get(ARM, NO_ARM) == NO_ARM]
@@ -66,11 +68,26 @@ def arm_lines(design: Design, planned: Sequence[Case]) -> Iterator[str]:
         f"Y 10 and R 30 from a baseline of 0, correlation {CORRELATION:g})"
     )
     words = replace(design.ask, forms=(Form.UTTERANCE,), holdout=False)
-    asked = design.model_copy(update={"ask": words, "shadows": 0})
+    screening = design.model_copy(update={"ask": words, "shadows": 0})
     runs = len(plain) * design.runs
     models = max(len(design.models), 1)
-    screen, fresh = calls_per_run(asked), calls_per_run(design)
+    screen, fresh = calls_per_run(screening), calls_per_run(design)
     yield (
         f"  for each arm or placebo: {runs * fresh * models:,} calls; screening stored "
         f"debates first (run --on) {runs * screen * models:,}, without a verdict"
     )
+
+
+def _guard_lines(
+    design: Design, arms: Mapping[str, Arm], planned: Sequence[Case]
+) -> Iterator[str]:
+    """What guards ask at most, which no other figure of a plan counts."""
+    guards = {level: arm for level, arm in arms.items() if arm.guard}
+    cells = [case for case in planned if case.factors.get(ARM, NO_ARM) in guards]
+    a_turn = sum(case.arm.draws + (case.arm.guard == "rewrite") for case in cells)
+    most = a_turn * design.rounds * design.runs * max(len(design.models), 1)
+    if guards:
+        yield (
+            f"guards      up to {most:,} further calls, one a draw and a rewriting, "
+            "where the target takes the pressed side"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from offrecord.content.boundary.shown import escaped
-from offrecord.records import Status
+from offrecord.records import SCRIPTED, Status
 from offrecord.transcript.ended import first_ended
 
 
@@ -22,6 +22,7 @@ def mixed_answers(transcript: pl.DataFrame) -> str:
     counts = (
         first_ended(transcript)
         .filter(pl.col("status").is_in(spoke), pl.col("model_answered").is_not_null())
+        .filter(pl.col("provider").ne_missing(SCRIPTED))  # what a guard let out
         .group_by("agent_model", "channel", "model_answered")
         .len()
         .sort("agent_model", "channel", "model_answered")

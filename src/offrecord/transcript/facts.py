@@ -59,6 +59,11 @@ class _Arm(_Read):
     placebo_of: str
     channel_words: _Names
     stamp: str
+    guard: str = ""
+    announced: bool = False
+    draws: int = 1
+    threshold: float = 1.0
+    query: str = ""
 
 
 class _Probe(_Read):

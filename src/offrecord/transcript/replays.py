@@ -107,6 +107,11 @@ def replays_of(design: Design) -> list[Replayed]:
                 factors=varied(factors),
                 arm=arm_of(level),
             )
+            if case.arm.guard:
+                raise OffrecordError(
+                    f"arm '{level}': a guard acts on what is said next: run it fresh, "
+                    "without --on"
+                )
             found.append(Replayed(run, case))
     return found
 

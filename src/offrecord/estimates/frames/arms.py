@@ -32,7 +32,7 @@ from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.screened import screened
 from offrecord.estimates.frames.sides import Contrast, shared_sides
 from offrecord.estimates.frames.weighing import How
-from offrecord.records import CELL, FACTOR, Kind, factor_names
+from offrecord.records import CELL, FACTOR, OBSERVE, Kind, factor_names
 
 ARM: Final = f"{FACTOR}arm"
 """The factor's column."""
@@ -104,15 +104,19 @@ class ArmFigures:
 def placebos(arms: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """The arms to judge, each with its placebo; empty where a study has none of it.
 
+    That of an arm with a guard is, unless another one says so, the guard that observes.
+
     Args:
-        arms: By level what study.json says of each: its stamp, `placebo_of`.
+        arms: By level what study.json says of each: its stamp, `placebo_of`, `guard`.
     """
     names = {level: str(one["stamp"]).partition("@")[0] for level, one in arms.items()}
     of = {str(one["placebo_of"]): level for level, one in arms.items()}
+    guards = {level: str(one.get("guard", "")) for level, one in arms.items()}
+    observing = next((level for level in sorted(arms) if guards[level] == OBSERVE), "")
     return {
-        level: of.get(names[level], "")
+        level: of.get(names[level], observing if guards[level] else "")
         for level, one in sorted(arms.items())
-        if not one["placebo_of"]
+        if not one["placebo_of"] and guards[level] != OBSERVE
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,7 +10,6 @@ from offrecord.content import data_folder, fill, read_document
 from offrecord.content.decision import Decision
 from offrecord.content.document import Document
 from offrecord.content.library import find
-from offrecord.guard.types import Message
 from offrecord.protocol.channel import read_channel
 from offrecord.records import digest
 
@@ -66,19 +64,3 @@ def read_wording(path: Path | None = None) -> Wording:
         document.section(section)
     channel = read_channel(find("channel", CHANNEL))
     return Wording(document, channel.utterance, digest([document.stamp, channel.stamp]))
-
-
-def with_part(messages: Sequence[Message], part: str) -> list[Message]:
-    """Messages with one more part at the end, and the same bytes before it.
-
-    It ends the last message where that is the user's, since many models refuse two of
-    one sender in a row; else it is a message of its own.
-    """
-    if not messages or messages[-1].get("role") != "user":
-        return [*messages, {"role": "user", "content": part}]
-    *before, last = messages
-    content = last.get("content")
-    more: object = f"{content}\n\n{part}" if content else part
-    if isinstance(content, list):
-        more = [*content, {"type": "text", "text": part}]
-    return [*before, {**last, "content": more}]
