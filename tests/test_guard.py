@@ -373,6 +373,17 @@ def test_an_action_that_fails_is_a_fault_too() -> None:
     assert (slow.reason, slow.score) == (Reason.TIMEOUT, 1)
 
 
+def test_a_check_runs_under_trio_too() -> None:
+    async def main() -> Verdict:
+        async def ask(messages: list[Message]) -> str:  # noqa: ARG001
+            await anyio.sleep(0)
+            return NO
+
+        return await Guard(ask, DECISION, rule=Rule(draws=2)).check(MESSAGES, YES)
+
+    assert anyio.run(main, backend="trio").fired
+
+
 def test_after_a_429_everyone_waits_as_long_as_the_server_says() -> None:
     calls = list[float]()
 

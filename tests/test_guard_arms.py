@@ -127,6 +127,30 @@ def test_a_draft_that_never_came_ends_the_debate_as_without_a_guard() -> None:
     assert str(debate.ended) == "no_public_text"
 
 
+def test_a_draft_that_was_cut_off_is_an_utterance_that_was() -> None:
+    class Cut(Table):
+        async def __call__(self, request: Request) -> Reply:
+            reply = await super().__call__(request)
+            if request.stamp.form is Form.DRAFT:
+                return replace(reply, stop_reason="max_tokens")
+            return reply
+
+    table = Cut(private="PROMOTE")
+    _, debate = held(table, guard="observe")
+    assert said(debate) == ["PROMOTE - as was asked."] * 2
+    spoken = [one for one in table.asked if one.line is not None]
+    cut = {"status": "truncated", "stop_reason": "max_tokens"}
+    assert [dict(one.record) for one in spoken] == [cut, cut]
+    statuses = {
+        str(output.reply.status)
+        for output in debate.outputs
+        if (output.request.stamp.agent, output.request.stamp.channel)
+        == ("alpha", "plain")
+        and output.request.stamp.draw == 0
+    }
+    assert statuses == {"truncated"}
+
+
 def test_what_stops_a_run_stops_a_guarded_one() -> None:
     class Stopped(Exception):
         pass

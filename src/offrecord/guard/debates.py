@@ -46,7 +46,12 @@ def guarded(script: Script, ask: Ask) -> Ask:
         if reply.status.silent:
             return reply
         verdict = await _verdict(script, request, reply, ask)
-        return await ask(replace(request, line=verdict.text or ""))
+        said = replace(request, line=verdict.text or "")
+        if verdict.text != reply.text:
+            return await ask(said)
+        came = {"status": str(reply.status), "stop_reason": reply.stop_reason}
+        await ask(replace(said, record=came))
+        return reply
 
     return answer
 
