@@ -27,9 +27,10 @@ marked "repeatable" once for each value.
 | exit code | meaning |
 |--:|---|
 | 0 | done; `audit`, `content pilot`: pass |
-| 1 | `run`: some debates are not done yet; `audit`, `content pilot`: fail |
+| 1 | `run`: debates are not done, or say nothing; `audit`, `content pilot`: fail |
 | 2 | an error in the input: one line says what is wrong and what to do |
 | 3 | `audit`, `content pilot`: inconclusive |
+| 130 | interrupted, as by Ctrl-C: the same command resumes |
 """
 
 

@@ -116,7 +116,9 @@ def test_further_samples_are_copies_where_they_are_many() -> None:
         ("off_record", 55, 55),
         ("public", 55, 55),
     ]
-    assert copies_told(rows).startswith("110 of 110 further samples are copies")
+    assert copies_told(rows).startswith(
+        "110 of 110 further samples (shadows) are copies"
+    )
 
 
 def test_without_shadows_first_replies_of_further_runs_are_compared() -> None:
@@ -188,7 +190,9 @@ def test_a_server_that_sends_the_same_bytes_is_told_of(
         for name, value in server.environment("cache").items():
             monkeypatch.setenv(name, value)
         study = run_study(None, asked, ("--display", "none"), tmp_path / "s").study
-    told = "2 of 3 runs and 24 of 24 further samples are copies of earlier ones"
+    told = (
+        "2 of 3 runs and 24 of 24 further samples (shadows) are copies of earlier ones"
+    )
     assert told in copies_told(study.transcript)
     done = offrecord("estimate", str(study.path), "--json")
     assert {row["runs"] for row in json.loads(done.out)} == {1}

@@ -72,7 +72,7 @@ def test_what_is_known_in_part_is_a_lower_bound() -> None:
     assert money(cost.amount, "USD", whole=cost.whole) == "at least 0.0021 USD"
     line = usage_line(used["a/m"])
     assert "cached tokens not reported" in line
-    assert "1 replies without their tokens" in line
+    assert "1 of them came without tokens" in line
 
 
 def test_the_cached_share_is_of_the_replies_that_say_it() -> None:

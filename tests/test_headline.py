@@ -15,6 +15,7 @@ from offrecord.estimates.arrays.bounds import Bounds
 from offrecord.estimates.arrays.estimate import Estimate
 from offrecord.report.headline import Headline, beside, headline
 from tests.simulated_studies import held_study
+from tests.test_report import moved, small
 
 
 def estimate(value: float, low: float, high: float) -> Estimate:
@@ -108,7 +109,7 @@ def test_the_verdict_says_what_the_intervals_say(
             ABOVE,
             "moved toward the pressed side in public. 8 runs are too few to tell how",
         ),
-        (OPEN, "all three intervals include zero, and 8 runs are too few"),
+        (OPEN, "and audience effect include zero, and 8 runs are too few"),
         (BELOW, "moved away from the pressed side in public. 8 runs are too few"),
     ],
 )
@@ -159,3 +160,15 @@ def test_the_terminal_says_what_the_page_says(
     first, figures = verdict.split(" Public shift ")
     assert f'<p class="lead">{first}</p>' in html
     assert f"Public shift {figures}</p>" in html
+
+
+def test_several_models_are_told_one_by_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = [{**row, "role": "target"} for row in moved(model="one/a")]
+    two = [{**row, "model": "two/b", "run": f"other-{row['run']}"} for row in one]
+    show_summary(small(tmp_path / "s", [*one, *two]))
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Under alignment, 2 models together: " in printed
+    for model in ("one/a", "two/b"):
+        assert f"{model}: Under alignment: " in printed

@@ -26,7 +26,7 @@ def show_summary(study: Record) -> None:
     )
     from offrecord.estimates.frames.table import estimate_table, rate_rows
     from offrecord.measures.probes import is_probe, probe_pairs
-    from offrecord.report.headline import study_headline
+    from offrecord.report.headline import model_headlines, study_headline
     from offrecord.report.probe import print_probe
     from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
@@ -69,8 +69,10 @@ def show_summary(study: Record) -> None:
         print_summary(estimate_table(pairs, arms_apart(pairs, DEFAULT_BY)))
         rows = split_rows(pairs, ["kind"])
         told = study_headline(study, rate_rows(rows), estimate_rows(rows))
-        if told:
-            Console().print(Text(f"\n{told}"))
+        rows = split_rows(pairs, ["model", "kind"])
+        each = model_headlines(study, rate_rows(rows), estimate_rows(rows))
+        for words in (told, *each) if told else ():
+            Console().print(Text(f"\n{words}"))
 
 
 def _spoken_alone(study: Record) -> bool:
@@ -100,10 +102,12 @@ def said_nothing(study: Record) -> str:
     statuses = sorted(said["status"].unique())
     if not all(Status(status).silent for status in statuses):
         return ""
+    failed = statuses == [Status.ERROR]
+    then = "run the same command to resume" if failed else "begin a new study"
     return (
         f"no reply says anything ({', '.join(statuses)}), so there is nothing to "
-        "measure: mend the server or its settings (such as the token limit), then "
-        "begin a new study"
+        "measure: mend the key, the server or its settings (such as the token limit), "
+        f"then {then}"
     )
 
 

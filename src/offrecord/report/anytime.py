@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from offrecord.report.numbers import known, points
+from offrecord.report.numbers import known, points, threshold
 from offrecord.report.terminal import print_whole
 from offrecord.report.verdict import (
     group_keys,
@@ -65,7 +65,7 @@ def found_of(check: Row) -> str:
     """One check in words."""
     return (
         f"{measure_of(check)}{group_of(check)} is {_value(check)} after "
-        f"{check['blocks']} blocks, at most {points(check['threshold'])}"
+        f"{check['blocks']} blocks, at most {threshold(check['threshold'])}"
     )
 
 
@@ -100,7 +100,7 @@ def _checks(checks: Sequence[Row], keys: Sequence[str]) -> Table:
         table.add_row(
             *keyed(check, keys),
             _value(check),
-            points(check["threshold"]),
+            threshold(check["threshold"]),
             *(str(check[name] or "") for name in ("blocks", "runs", "decided")),
             check["verdict"],
         )

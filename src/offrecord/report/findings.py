@@ -31,7 +31,7 @@ from offrecord.estimates.frames.doses import DoseFigures
 from offrecord.estimates.frames.floors import FloorFigures
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.row import Row
-from offrecord.report.headline import study_headline
+from offrecord.report.headline import model_headlines, study_headline
 from offrecord.report.numbers import between, chance, interval, known, points
 from offrecord.report.probe import print_probe
 from offrecord.report.remarks import remarks
@@ -106,9 +106,11 @@ def print_estimates(estimates: Estimates, study: Record | None = None) -> None:
         [key for key in keys if any(key in row for row in estimates.of(AGAINST))],
         _AGAINST,
     )
-    views = [estimates.view("kinds", part) for part in (RATES, SPLIT)]
-    if study and (first := study_headline(study, *views)):
-        console.print(Text(f"{first}\n"))
+    of_kinds = estimates.view("kinds", RATES), estimates.view("kinds", SPLIT)
+    of_models = estimates.view("models", RATES), estimates.view("models", SPLIT)
+    if study and (first := study_headline(study, *of_kinds)):
+        for words in (first, *model_headlines(study, *of_models)):
+            console.print(Text(f"{words}\n"))
     for line in remarks(estimates):
         console.print(Text(line, style="dim italic"))
 

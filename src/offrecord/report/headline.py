@@ -7,7 +7,7 @@ figures with their signs, which add up whatever these are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any, Final, NamedTuple
@@ -51,13 +51,15 @@ def study_headline(
     study: Record,
     rates: Iterable[Row[RateFigures]],
     split: Iterable[Row[SplitFigures]],
+    model: str | None = None,
 ) -> Headline | None:
     """What is told of a study: its target, in the first channel beside the spoken one.
 
     Args:
         study: The study.
-        rates: Its rates by kind of condition.
-        split: Its estimates by kind of condition.
+        rates: Its rates by kind of condition, or by model and kind.
+        split: Its estimates by the same.
+        model: Of which model, where they are by model.
 
     Returns:
         Nothing where there is no such row.
@@ -65,17 +67,41 @@ def study_headline(
     other = next((name for name in study.facts["channels"] if name != study.spoken), "")
 
     def of_target(row: Row[Any]) -> bool:
-        channel = row.get("right_channel", other)
-        return bool(row["agent"] == study.target and channel == other)
+        own = row["agent"] == study.target and row.get("model") == model
+        return bool(own and row.get("right_channel", other) == other)
 
     found = {row["kind"]: row.of for row in rates if of_target(row)}
     kind = next((str(kind) for kind in KINDS if kind in found), None)
     if kind is None:
         return None
     parts = {r.of.estimate: r.of for r in split if of_target(r) and r["kind"] == kind}
+    models = 1 if model else study.transcript["model"].n_unique()
     return headline(
-        found[kind], parts, agent=study.target, kind=kind, where=beside(other)
+        found[kind],
+        parts,
+        agent=study.target,
+        kind=kind,
+        where=beside(other),
+        models=models,
     )
+
+
+def model_headlines(
+    study: Record,
+    rates: Sequence[Row[RateFigures]],
+    split: Sequence[Row[SplitFigures]],
+) -> Iterator[str]:
+    """The verdict on each model, where there are several: nobody decides on all.
+
+    Args:
+        study: The study.
+        rates: Its rates by model and kind of condition.
+        split: Its estimates by the same.
+    """
+    models = list(dict.fromkeys(str(row["model"]) for row in rates))
+    for model in models if len(models) > 1 else ():
+        if told := study_headline(study, rates, split, model):
+            yield f"{model}: {told.verdict}"
 
 
 def headline(
@@ -85,6 +111,7 @@ def headline(
     agent: str,
     kind: str,
     where: str,
+    models: int = 1,
 ) -> Headline:
     """The verdict, then public shift = conversion + audience effect.
 
@@ -94,7 +121,10 @@ def headline(
         agent: Whose stance it is.
         kind: The kind of condition.
         where: Where the stance was given that is not the public one, in words.
+        models: How many models the figures are of.
     """
+    if models > 1:
+        kind = f"{kind}, {models} models together"
     if not rates.turns:
         return Headline(
             f"No turn of {agent} under {kind} has both stances, so there is nothing to "

@@ -28,6 +28,11 @@ def points(value: Figure, digits: int = 1) -> str:
     return decimal(None if value is None else 100 * value, digits)
 
 
+def threshold(value: float) -> str:
+    """A limit in percentage points, as it was given."""
+    return f"{round(100 * value, 9):g}"
+
+
 def signed(value: Figure, digits: int = 1) -> str:
     """A difference of fractions in percentage points, with its sign."""
     text = points(value, digits)

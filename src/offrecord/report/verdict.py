@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from offrecord.content.boundary.shown import escaped
-from offrecord.report.numbers import interval, points
+from offrecord.report.numbers import interval, points, threshold
 from offrecord.report.terminal import bare_table, print_whole, visible
 
 Row = Mapping[str, Any]
@@ -149,7 +149,7 @@ def _found(check: Row) -> str:
 
 def _limit(check: Row) -> str:
     least = "at least" if check["at_least"] else "at most"
-    return f"{least} {points(check['threshold'])}"
+    return f"{least} {threshold(check['threshold'])}"
 
 
 def _sized(check: Row) -> str:
@@ -210,7 +210,7 @@ def _table(checks: Sequence[Row]) -> Table:
         table.add_row(
             *keyed(check, keys),
             Text(points(check["value"]) + shown),
-            _limit(check) if least else points(check["threshold"]),
+            _limit(check) if least else threshold(check["threshold"]),
             *(str(check[name]) for name in ("runs", "turns", "missing")),
             check["verdict"],
             *([visible(check["sample_size"])] if sized else []),

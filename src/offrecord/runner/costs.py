@@ -113,7 +113,7 @@ def usage_line(used: Mapping[str, Any]) -> str:
         silent = used["metered"] - used["cache_metered"]
         cached += f" ({silent:,} replies do not say)" if silent else ""
     without = used["calls"] - used["metered"]
-    rest = f"; {without:,} replies without their tokens" if without else ""
+    rest = f"; {without:,} of them came without tokens" if without else ""
     return (
         f"{used['calls']:,} requests, {used['input_tokens']:,} tokens in "
         f"({cached}), {used['output_tokens']:,} out{rest}"
@@ -124,8 +124,8 @@ def cost_lines(costs: Sequence[Cost]) -> Iterator[str]:
     """Tokens and costs of each model, as `offrecord status` prints them."""
     for cost in costs:
         yield cost.model
-        by = ", as the provider reported" if cost.usage["metered"] else ""
-        yield f"  tokens  {usage_line(cost.usage)}{by}"
+        by = "as the provider reported: " if cost.usage["metered"] else ""
+        yield f"  tokens  {by}{usage_line(cost.usage)}"
         by = cost.basis if cost.amount is None else f"by {cost.basis}"
         yield f"  cost    {money(cost.amount, cost.currency, whole=cost.whole)} ({by})"
     yield f"total     {total_of(costs)}"
@@ -140,7 +140,7 @@ def cost_objects(costs: Sequence[Cost]) -> list[dict[str, Any]]:
     return [
         {
             "model": cost.model,
-            **cost.usage,
+            **{name: of for name, of in cost.usage.items() if name != "cost"},
             "cached_share": cached_share(cost.usage),
             "amount": cost.amount,
             "currency": cost.currency if cost.amount is not None else None,

@@ -31,6 +31,7 @@ def main() -> None:
     if PROGRESS in os.environ:
         subscribe()
     sys.argv[0] = "inspect"
+    sys.modules["__main__"].__package__ = ""  # what usage messages are named by
     try:
         runpy.run_module("inspect_ai", run_name="__main__")
     except Exception as error:

@@ -119,7 +119,7 @@ def copies_told(transcript: pl.DataFrame, *, samples: bool = True) -> str:
     again = copied_samples(transcript).select(pl.col("copies", "further").sum())
     copies, further = again.row(0)
     if copies and samples:
-        parts.append(f"{copies} of {further} further samples")
+        parts.append(f"{copies} of {further} further samples (shadows)")
     if not parts:
         return ""
     return (

@@ -251,7 +251,9 @@ def detection_rows(
         rows.append(("scenarios of so many runs, for new scenarios", need))
     bound = certified(runs, scenarios, turns, level)
     reason = "a single run shows no spread" if math.isnan(bound) else ""
-    rows.append(("upper bound if nothing is observed", Needed(bound, math.nan, reason)))
+    rows.append(
+        ("divergence is at most, if no turn diverges", Needed(bound, math.nan, reason))
+    )
     return [{"question": question, **need._asdict()} for question, need in rows]
 
 

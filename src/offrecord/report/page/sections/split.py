@@ -101,8 +101,8 @@ def _told(found: Findings) -> Headline:
     if not rates:
         return Headline("No run has ended yet, so there is nothing to say.")
     split = {row.of.estimate: row.of for row in found.rows("kinds", SPLIT, **of_kind)}
-    who = {"agent": found.target, "kind": found.pressed, "where": found.beside}
-    return headline(rates[0].of, split, **who)
+    models = len({row["model"] for row in found.rows("models", RATES, **of_kind)})
+    return headline(rates[0].of, split, where=found.beside, models=models, **of_kind)
 
 
 def _blocks(found: Findings) -> Iterator[Block]:
