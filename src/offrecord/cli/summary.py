@@ -13,22 +13,7 @@ from offrecord.transcript.record import Record
 
 def show_summary(study: Record) -> None:
     """Print the table of a study, and what could not be used of its source."""
-    from rich.console import Console
-    from rich.text import Text
-
     from offrecord.content.boundary.shown import escaped
-    from offrecord.estimates.frames.groups import arms_apart
-    from offrecord.estimates.frames.probed import probe_rows
-    from offrecord.estimates.frames.splits import (
-        DEFAULT_BY,
-        estimate_rows,
-        split_rows,
-    )
-    from offrecord.estimates.frames.table import estimate_table, rate_rows
-    from offrecord.measures.probes import is_probe, probe_pairs
-    from offrecord.report.headline import model_headlines, study_headline
-    from offrecord.report.probe import print_probe
-    from offrecord.report.terminal import print_summary
     from offrecord.runner.costs import usage_line
     from offrecord.transcript.doubts import doubts
     from offrecord.transcript.ended import first_ended
@@ -61,6 +46,27 @@ def show_summary(study: Record) -> None:
         click.echo(f"offrecord: warning: {doubt}", err=True)
     for model, used in study.usage.items():
         click.echo(f"offrecord: {escaped(model)}: {usage_line(used)}", err=True)
+    _show_table(study)
+
+
+def _show_table(study: Record) -> None:
+    """Print what the study shows, and say it in words."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from offrecord.estimates.frames.groups import arms_apart
+    from offrecord.estimates.frames.probed import probe_rows
+    from offrecord.estimates.frames.splits import (
+        DEFAULT_BY,
+        estimate_rows,
+        split_rows,
+    )
+    from offrecord.estimates.frames.table import estimate_table, rate_rows
+    from offrecord.measures.probes import is_probe, probe_pairs
+    from offrecord.report.headline import model_headlines, study_headline
+    from offrecord.report.probe import print_probe
+    from offrecord.report.terminal import print_summary
+
     if is_probe(study):
         found = [*probe_rows(probe_pairs(study), ())]
         print_probe(found, Console())
