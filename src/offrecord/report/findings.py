@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from rich.console import Console
@@ -106,13 +106,18 @@ def print_estimates(estimates: Estimates, study: Record | None = None) -> None:
         [key for key in keys if any(key in row for row in estimates.of(AGAINST))],
         _AGAINST,
     )
-    of_kinds = estimates.view("kinds", RATES), estimates.view("kinds", SPLIT)
-    of_models = estimates.view("models", RATES), estimates.view("models", SPLIT)
-    if study and (first := study_headline(study, *of_kinds)):
-        for words in (first, *model_headlines(study, *of_models)):
-            console.print(Text(f"{words}\n"))
+    for words in _in_words(study, estimates) if study else ():
+        console.print(Text(f"{words}\n"))
     for line in remarks(estimates):
         console.print(Text(line, style="dim italic"))
+
+
+def _in_words(study: Record, estimates: Estimates) -> Iterator[str]:
+    of_kinds = estimates.view("kinds", RATES), estimates.view("kinds", SPLIT)
+    of_models = estimates.view("models", RATES), estimates.view("models", SPLIT)
+    if first := study_headline(study, *of_kinds):
+        yield str(first)
+        yield from model_headlines(study, *of_models)
 
 
 def _print_asked(console: Console, estimates: Estimates, keys: Sequence[str]) -> None:
