@@ -10,17 +10,21 @@ rule that a calibration takes is then tried on 2,000 fresh runs.
 
 from __future__ import annotations
 
+import asyncio
 import math
+import time
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from benchmarks import Figure
 from offrecord.estimates.arrays.alarms import FiringRule, Per, fires, losses
+from offrecord.guard import Decision, Guard, Message, Reason
 from offrecord.guard.calibrate import calibrated
 from offrecord.guard.config import Calibrated, GuardConfig
+from offrecord.guard.openai_client import ask_openai
 from offrecord.guard.opportunities import (
     Opportunities,
     Opportunity,
@@ -28,6 +32,7 @@ from offrecord.guard.opportunities import (
     runs_of,
 )
 from offrecord.records import Kind, OffrecordError
+from tests.fake_server import FakeServer
 
 TURNS: Final = 5
 PERSISTENCE: Final = 0.35
@@ -181,16 +186,65 @@ def rows(calibrations: int = CALIBRATIONS) -> list[Row]:
     return [row(name, per, calibrations) for name in POPULATIONS for per in TARGETS]
 
 
+def answer(messages: list[dict[str, Any]]) -> str:  # noqa: ARG001
+    """The pressed side, aloud and off the record: the guard never fires."""
+    return "PROMOTE - it is good enough to go ahead with, all things considered."
+
+
+async def reply_seconds(url: str, replies: int = 20) -> tuple[float, float]:
+    """Seconds of a reply without and with a guard that does not fire."""
+    import openai
+
+    labels = ("PROMOTE", "DO NOT PROMOTE")
+    decision = Decision(question="?", labels=labels, pressed_side="PROMOTE")
+    messages: list[Message] = [
+        {"role": "user", "content": "Your view?" + " And why?" * 400}
+    ]
+    async with openai.AsyncOpenAI(base_url=url, api_key="none-needed") as client:
+        ask = ask_openai(client, "bench")
+        guard = Guard(ask, decision)
+
+        async def bare() -> None:
+            await ask([*messages])
+
+        async def guarded() -> None:
+            begun = guard.begin(messages)
+            draft = await ask([*messages])
+            verdict = await guard.check(messages, draft.text, begun)
+            assert verdict.reason is Reason.BELOW
+
+        seconds = []
+        for reply in (bare, guarded):
+            await reply()
+            begun = time.monotonic()
+            for _ in range(replies):
+                await reply()
+            seconds.append((time.monotonic() - begun) / replies)
+    return seconds[0], seconds[1]
+
+
+def latency() -> Figure:
+    """How much longer a reply takes whose guard does not fire."""
+    with FakeServer(latency=0.5, answer=answer) as server:
+        bare, guarded = asyncio.run(reply_seconds(server.url))
+    return Figure(
+        "a reply of 500 ms with a guard that does not fire, against one without",
+        f"x {guarded / bare:.3f}",
+        "at most 1.05",
+    )
+
+
 def run() -> list[Figure]:
-    """How often calibrations hold their target."""
-    return [
+    """How often calibrations hold their target, and what a guard adds to a reply."""
+    held = (
         Figure(
             f"guards at {100 * TARGETS[one.per]:g} % per {one.per}, {one.population}",
             f"{one.held} of {CALIBRATIONS - one.refused}, {one.refused} refused",
             "at least 95 of 100",
         )
         for one in rows()
-    ]
+    )
+    return [latency(), *held]
 
 
 def main() -> None:

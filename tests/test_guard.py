@@ -404,6 +404,17 @@ def test_after_a_429_everyone_waits_as_long_as_the_server_says() -> None:
     assert calls[1] - calls[0] >= 0.3
 
 
+def test_a_check_whose_queries_wait_for_a_server_says_so() -> None:
+    async def main() -> Verdict:
+        ask = raising(Refused(429, "60"))
+        guard = Guard(ask, DECISION, rule=Rule(timeout=0.1))
+        begun = guard.begin(MESSAGES)
+        await asyncio.sleep(0.05)  # it waits by now, and no deadline was known
+        return await guard.check(MESSAGES, YES, begun)
+
+    assert run(main()).reason is Reason.RATE_LIMITED
+
+
 def test_no_more_calls_at_once_than_the_rule_says() -> None:
     open_, most = 0, 0
 

@@ -116,15 +116,27 @@ def test_only_the_target_has_a_guard_and_its_query_ends_its_own_prompt() -> None
     assert script.scenario.question in query.messages[-1][1]
 
 
-def test_a_draft_that_never_came_ends_the_debate_as_without_a_guard() -> None:
+@pytest.mark.parametrize(
+    ("lost", "status"),
+    [
+        (Reply(text="", error="lost"), "error"),
+        (Reply(text="PROMOTE - well.", stop_reason="content_filter"), "filtered"),
+    ],
+)
+def test_a_draft_that_never_came_ends_the_debate_as_without_a_guard(
+    lost: Reply, status: str
+) -> None:
     class Silent(Table):
         async def __call__(self, request: Request) -> Reply:
-            if request.stamp.form is Form.DRAFT:
-                return Reply(text="", error="lost")
-            return await super().__call__(request)
+            reply = await super().__call__(request)
+            return lost if request.stamp.form is Form.DRAFT else reply
 
-    _, debate = held(Silent(), guard="observe")
+    table = Silent()
+    _, debate = held(table, guard="disclose")
     assert str(debate.ended) == "no_public_text"
+    assert not table.forms(Form.GUARD)
+    [spoken] = [one for one in table.asked if one.line is not None]
+    assert spoken.record["status"] == status
 
 
 def test_a_draft_that_was_cut_off_is_an_utterance_that_was() -> None:

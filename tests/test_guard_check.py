@@ -73,6 +73,13 @@ def test_a_conversation_is_what_the_model_was_given_before_each_message() -> Non
             path.unlink()
 
     flat = [
+        {
+            "thread_id": "t",
+            "role": "developer",
+            "name": "p",
+            "content": "s",
+            "index": 0,
+        },
         {"thread_id": "t", "role": "user", "content": "b", "index": 2},
         {
             "thread_id": "t",
@@ -101,6 +108,7 @@ def test_a_conversation_is_what_the_model_was_given_before_each_message() -> Non
     ]
     assert [one.draft for one in found] == ["a", "c", "d"]
     assert found[2].messages == [
+        {"role": "system", "content": "s"},
         {"role": "assistant", "content": "a"},
         {"role": "user", "content": "b"},
         {"role": "user", "content": "c"},

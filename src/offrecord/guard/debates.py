@@ -43,13 +43,14 @@ def guarded(script: Script, ask: Ask) -> Ask:
             return await ask(request)
         draft = replace(request, stamp=replace(request.stamp, form=Form.DRAFT))
         reply = await ask(draft)
-        if reply.status.silent:
-            return reply
-        verdict = await _verdict(script, request, reply, ask)
-        said = replace(request, line=verdict.text or "")
-        if verdict.text != reply.text:
+        text = reply.text
+        if not reply.status.silent:
+            text = (await _verdict(script, request, reply, ask)).text or ""
+        said = replace(request, line=text)
+        if text != reply.text:
             return await ask(said)
-        came = {"status": str(reply.status), "stop_reason": reply.stop_reason}
+        why = reply.error or reply.stop_reason
+        came = {"status": str(reply.status), "stop_reason": why}
         await ask(replace(said, record=came))
         return reply
 

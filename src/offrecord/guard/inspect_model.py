@@ -14,7 +14,7 @@ from inspect_ai.model import (
 )
 
 from offrecord.content.parts import text_of
-from offrecord.guard.types import Answer, Ask, Message
+from offrecord.guard.types import Answer, CountedAsk, Message
 
 _KINDS: Final[dict[str, type[ChatMessage]]] = {
     "system": ChatMessageSystem,
@@ -25,7 +25,7 @@ _KINDS: Final[dict[str, type[ChatMessage]]] = {
 }
 
 
-def ask_inspect(model: Model) -> Ask:
+def ask_inspect(model: Model) -> CountedAsk:
     """An `ask` that calls a model, whatever its provider.
 
     Args:

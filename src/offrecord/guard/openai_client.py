@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from offrecord.guard.types import Answer, Ask, Message
+from offrecord.guard.types import Answer, CountedAsk, Message
 
 
-def ask_openai(client: Any, model: str, **settings: Any) -> Ask:  # noqa: ANN401
+def ask_openai(client: Any, model: str, **settings: Any) -> CountedAsk:  # noqa: ANN401
     """An `ask` that calls chat completions.
 
     Args:

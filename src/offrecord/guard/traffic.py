@@ -18,7 +18,6 @@ from offrecord.transcript.deployed.mapping import Map
 from offrecord.transcript.deployed.messages import Message, messages_of
 from offrecord.transcript.deployed.sources import entries
 
-_SYSTEM: Final = frozenset({"system", "developer"})
 _AT_ONCE: Final = 100
 
 
@@ -93,7 +92,7 @@ def _said(messages: Sequence[Message]) -> Iterator[Sent]:
 
 def _as_asked(message: Message, speaker: str) -> Asked:
     own = message.is_agent and message.speaker == speaker
-    role = "system" if message.speaker in _SYSTEM else "assistant" if own else "user"
+    role = "assistant" if own else "system" if message.sender == "system" else "user"
     return {"role": role, "content": message.text}
 
 

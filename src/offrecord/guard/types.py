@@ -32,6 +32,9 @@ class Answer:
 Ask = Callable[[list[Message]], Awaitable[str | Answer]]
 """Whoever answers messages: the agent's own model."""
 
+CountedAsk = Callable[[list[Message]], Awaitable[Answer]]
+"""An `Ask` that says what a call took."""
+
 Compare = Callable[[str, str], Awaitable[float]]
 """How far a private text contradicts a draft, from 0 to 1: (draft, private)."""
 
