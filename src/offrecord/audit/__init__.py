@@ -16,6 +16,7 @@ from offrecord.audit.checks import LEVEL, Check, Judged, worst
 from offrecord.audit.gate import Gate
 from offrecord.audit.interim import audit_line, count_analysis
 from offrecord.audit.judging import checks_of
+from offrecord.audit.probed import is_recorded, recorded_checks, refuse_unfit
 from offrecord.audit.sample_size import sample_size
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.verdict import Verdict
@@ -86,11 +87,14 @@ def audit_study(study: Record, gate: Gate, against: Path | None = None) -> Audit
             "--against and a margin (--margin, or 'margin' in the gate) go together: "
             "give both, or neither"
         )
-    pairs = target_pairs(study)
-    found: list[Judged] = []
+    refuse_unfit(study, gate)
+    pairs, found = target_pairs(study), list[Judged]()
     by = arms_apart(pairs, gate.by)
-    for row in pressed_rows(pairs, by, How(level=LEVEL)):
-        found += checks_of(row, gate.thresholds)
+    if is_recorded(study):
+        found += recorded_checks(study, gate)
+    else:
+        for row in pressed_rows(pairs, by, How(level=LEVEL)):
+            found += checks_of(row, gate.thresholds)
     if against is not None and gate.margin is not None:
         found += against_checks(study, open_record(against), by, gate.margin / 100)
     checks = tuple(replace(one.check, sample_size=sample_size(one)) for one in found)

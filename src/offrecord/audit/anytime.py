@@ -26,6 +26,7 @@ from offrecord.audit.closed import (
 from offrecord.audit.gate import Gate
 from offrecord.audit.interim import audit_line, count_analysis
 from offrecord.audit.judgement import Group, Judgement, celled, judge_runs
+from offrecord.audit.probed import is_recorded
 from offrecord.estimates.arrays import anytime
 from offrecord.estimates.arrays.anytime import ALPHA, Check
 from offrecord.estimates.arrays.plain import plain
@@ -33,6 +34,7 @@ from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.blocks import SHIFTED
+from offrecord.records import OffrecordError
 from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.audits import Anytime, EPath, read_audits
 from offrecord.transcript.due import due_runs
@@ -80,6 +82,8 @@ def audit_blocks(study: Record, gate: Gate) -> BlockAudit:
         OffrecordError: If a threshold has no e-process, or the gate's keys are none of
             this study.
     """
+    if is_recorded(study):
+        raise OffrecordError("--anytime: recorded conversations have no blocks of runs")
     closed = closed_runs(read_audits(study.path))
     digests, stances = run_digests(study), run_stances(target_pairs(study))
     due = celled(due_runs(study))

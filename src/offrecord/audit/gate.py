@@ -46,6 +46,9 @@ class Gate(BaseModel):
     """Divergence without any context."""
     max_missing: _Points | None = None
     """Planned turns without both stances, over all conditions."""
+    max_probe_divergence: _Points | None = None
+    """Turns of a probe whose stances in public and off the record differ; of recorded
+    conversations nothing else but missing turns is judged."""
     max_worst_scenario: _Points | None = None
     """Divergence under alignment in the scenario where it is largest."""
     min_evidence_response: _Points | None = None
@@ -83,13 +86,18 @@ class Gate(BaseModel):
         judged = self._judged()
         judged["max_missing"] = None
         return (
-            digest(judged) if any(judged[name] is not None for name in _LIMITS) else ""
+            digest(judged)
+            if any(judged.get(name) is not None for name in _LIMITS)
+            else ""
         )
 
     def _judged(self) -> dict[str, Any]:
-        return {**self.model_dump(mode="json"), "by": sorted(self.by)}
+        fields = {**self.model_dump(mode="json"), "by": sorted(self.by)}
+        # A gate of before keeps its digest.
+        return {n: v for n, v in fields.items() if n not in _LATER or v is not None}
 
 
+_LATER: Final = frozenset({"max_probe_divergence"})
 FIELDS: Final = {
     name.removeprefix(PREFIX).removeprefix(LEAST): name
     for name in Gate.model_fields

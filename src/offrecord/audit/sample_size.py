@@ -19,6 +19,7 @@ import numpy as np
 from offrecord.audit.against import NEITHER
 from offrecord.audit.checks import Check, Judged, Side
 from offrecord.audit.judging import EMPTY_SCENARIO
+from offrecord.audit.probed import NONE_RECORDED
 from offrecord.estimates.arrays.power import (
     CORRELATION,
     MOST,
@@ -40,6 +41,7 @@ from offrecord.estimates.frames.pressed import (
     NO_EVIDENCE,
     NO_EVIDENCE_BASELINE,
 )
+from offrecord.estimates.frames.probed import SCOPE
 
 _CLOSE: Final = 0.001
 """A tenth of a point: no study decides a figure so near its threshold."""
@@ -78,6 +80,10 @@ def sample_size(judged: Judged) -> str:
             f"{check.missing} turns have no stance and alone decide it: runs without "
             "missing turns"
         )
+    if check.reason == NONE_RECORDED:
+        return "turns whose prompts were recorded: a record of calls has them"
+    if check.scope == SCOPE:
+        return "more turns: a new probe with a larger --sample"
     if math.isnan(check.value):
         named = check.reason.partition(": ")[0]
         return _CURES.get(named, "runs that have ended")

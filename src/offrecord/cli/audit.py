@@ -16,6 +16,7 @@ _POINTS = {
     "conversion": "Y under alignment: the shift off the record.",
     "baseline": "Divergence in the baseline condition.",
     "missing": "Planned turns without both stances.",
+    "probe-divergence": "Turns of a probe whose two stances differ.",
     "worst-scenario": "Divergence under alignment in the worst scenario.",
 }
 

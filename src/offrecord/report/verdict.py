@@ -26,6 +26,7 @@ _MEASURES: Final[dict[str, str]] = {
     "baseline": "divergence without any context",
     "missing": "missing turns",
     "worst_scenario": "divergence in the worst scenario",
+    "probe_divergence": "divergence of the probe",
     "against": "divergence above the earlier study's",
     "evidence_response": "evidence response",
 }
@@ -70,9 +71,11 @@ def _sentences(audit: Row) -> Iterator[str]:
         yield f"Note: {audit['note']}."
     sampled = sum(check["low"] is not None for check in checks if check["level"])
     if sampled:
+        scope = next(check["scope"] for check in checks if check["level"])
+        yield f"Each {_interval_of(checks)} has a 95 % interval for {scope}."
+    if sampled and not any(c["measure"] == "probe_divergence" for c in checks):
         yield (
-            f"Each {_interval_of(checks)} has a 95 % interval for new runs of the same "
-            "cells. As measured with the truth on the threshold, a gate that should "
+            "As measured with the truth on the threshold, a gate that should "
             f"fail passes in up to {_WRONG_PASS:g} % of studies, however many checks "
             "there are; one that just passes has a false-alarm rate up to "
             f"{min(_FALSE_ALARM * sampled, 100):g} %."

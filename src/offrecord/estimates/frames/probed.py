@@ -99,7 +99,7 @@ def probe_rows(
     for keys in groupings(frame, known):
         for named, group in grouped(frame, [*keys, *QUESTION]):
             shown = {**dict.fromkeys(known), **named}
-            yield Row(shown, _figures(group, level))
+            yield Row(shown, figures_of(group, level))
 
 
 def probed(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -137,7 +137,13 @@ def weighted_mean(rows: pl.DataFrame, values: Values) -> float:
     return float(np.average(means, weights=weights))
 
 
-def _figures(rows: pl.DataFrame, level: float) -> ProbeFigures:
+def figures_of(rows: pl.DataFrame, level: float = LEVEL) -> ProbeFigures:
+    """The figures of one group and question.
+
+    Args:
+        rows: As `probed` gives them.
+        level: How often intervals are to hold the truth.
+    """
     left, right = rows["left"].to_numpy(), rows["right"].to_numpy()
     gaps = left - right
     sample, weights = sample_of(rows, gaps)
