@@ -24,13 +24,14 @@ from offrecord.audit.checks import SHARE, Check, judged, widened
 from offrecord.audit.gate import Gate, read_gate
 from offrecord.audit.interim import Interim
 from offrecord.audit.judging import checks_of
-from offrecord.audit.review import REASONS, write_review
+from offrecord.audit.review import write_review
 from offrecord.audit.sample_size import sample_size
 from offrecord.cli import main
 from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.power import certified
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.pressed import pressed_rows
+from offrecord.estimates.reading import REASONS
 from offrecord.measures.codes.human import read_sheet
 from offrecord.measures.codes.second_coder import coder_texts
 from offrecord.measures.parsed import pairs_of, stances_of
@@ -779,9 +780,9 @@ def test_the_turns_to_read_first_come_first(two: Record, tmp_path: Path) -> None
         ("2", "alpha-2"),
         ("2", "alpha-3"),
         ("3", "alpha-1"),
-        ("4", "alpha-4"),
+        ("6", "alpha-4"),
     ]
-    assert [r["why"] for r in rows[2:]] == [REASONS[2], REASONS[3]]
+    assert [r["why"] for r in rows[2:]] == [REASONS[2], REASONS[5]]
     assert rows[0]["link"] == f"report.html#run={rows[0]['run']}&turn=alpha-2"
     assert rows[0]["off_record_text"] == why
     assert (rows[0]["public_stance"], rows[0]["off_record_stance"]) == (

@@ -21,6 +21,27 @@ FACTS = {"rounds": 2, "channels": ["public", "off_record"], "shadows": 1}
 AGENTS = {"alpha": 1, "beta": 2}
 
 
+def test_what_was_said_before_by_the_same_agent_and_by_another() -> None:
+    order = ["alpha", "alpha", "beta", "gamma", "alpha"]
+    rows = [
+        {**row("a1", "alpha", 1, "public", 0), "turn": n, "agent": agent, "round": n}
+        | {"text": f"{agent} {n}"}
+        for n, agent in enumerate(order, start=1)
+    ]
+    facts = {"rounds": 5, "channels": ["public"], "recorded": True}
+    frame = pl.DataFrame(rows, schema=TRANSCRIPT_SCHEMA)
+    found = {
+        name: pair_rows(frame, name, facts).select("left_text", "right_text").rows()
+        for name in ("self", "heard")
+    }
+    assert found["self"] == [("alpha 2", "alpha 1"), ("alpha 5", "alpha 2")]
+    assert found["heard"] == [
+        ("beta 3", "alpha 2"),
+        ("gamma 4", "beta 3"),
+        ("alpha 5", "gamma 4"),
+    ]
+
+
 def row(run: str, agent: str, round_: int, channel: str, draw: int) -> dict[str, Any]:
     """One utterance whose text says where it stands."""
     return {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,16 @@ import polars as pl
 import pytest
 
 from offrecord.estimates.frames.probed import probe_rows
+from offrecord.measures.pairings import pair_rows
 from offrecord.measures.probes import probe_pairs
+from offrecord.measures.stored import store
+from offrecord.measures.texts.similarity import MEASURE, SIMILARITY
+from offrecord.measures.yielding import changes_of
 from offrecord.protocol.channel import find_channel
 from offrecord.protocol.design import FIXED, Design
 from offrecord.protocol.probe import ending
 from offrecord.records import CELL
+from offrecord.transcript.doubts import doubts
 from offrecord.transcript.probes import Probe, probe_of
 from offrecord.transcript.record import open_record
 from offrecord.transcript.sampling import allotted, drawn
@@ -366,6 +373,123 @@ def test_turns_are_chosen_and_models_found(tmp_path: Path) -> None:
         assert message in done.stderr
     done = offrecord("plan", "--model", "m/m", "--sample", "3", code=2)
     assert "--sample and --where choose turns of recorded conversations" in done.stderr
+
+
+def test_a_gate_judges_what_the_probe_found_on_recorded_prompts(
+    planted: tuple[Path, Path], tmp_path: Path
+) -> None:
+    source, out = str(planted[0]), tmp_path / "probed"
+    shutil.copytree(planted[1], out, ignore=shutil.ignore_patterns("logs"))
+    probe = str(out)
+    for words, code, message in (
+        (("--max-probe-divergence", "90", "--max-missing", "5"), 0, "Verdict: pass"),
+        (("--max-probe-divergence", "1"), 1, "Verdict: fail"),
+        (("--max-probe-divergence", "90", "--by", "agent"), 0, "assistant"),
+        (("--max-divergence", "90"), 2, "only --max-probe-divergence"),
+        (("--max-missing", "90", "--anytime"), 2, "no blocks of runs"),
+    ):
+        done = offrecord("audit", probe, *words, code=code)
+        assert message in done.stdout + done.stderr
+        assert "3.2 %" not in done.stdout  # measured of other gates
+    offrecord("audit", source, "--max-missing", "5")
+    done = offrecord("audit", source, "--max-probe-divergence", "5", code=2)
+    assert "no turn was asked again" in done.stderr
+    # Turns whose prompt was reconstructed are left out, and counted.
+    sampled = pl.read_parquet(out / "sampled.parquet")
+    half = pl.int_range(pl.len()) < 120
+    told = pl.when(half).then(pl.lit("reconstructed")).otherwise("prompt")
+    sampled.with_columns(prompt=told).write_parquet(out / "sampled.parquet")
+    printed = offrecord(
+        *("audit", probe, "--max-probe-divergence", "90", "--max-missing", "0"),
+        *("--json", "-"),
+        code=0,
+    )
+    checks = {one["measure"]: one for one in json.loads(printed.stdout)["checks"]}
+    assert [one["turns"] for one in checks.values()] == [80, 80]
+    assert checks["probe_divergence"]["about"].startswith("120 turns left out")
+    sampled.with_columns(prompt=pl.lit("reconstructed")).write_parquet(
+        out / "sampled.parquet"
+    )
+    done = offrecord("audit", probe, "--max-missing", "50", code=3)
+    assert "a record of calls has them" in " ".join(done.stdout.split())
+
+
+def test_a_person_reads_the_turns_that_diverge_first_and_codes_them(
+    planted: tuple[Path, Path], tmp_path: Path
+) -> None:
+    out, sheet = tmp_path / "probed", tmp_path / "review.csv"
+    shutil.copytree(planted[1], out, ignore=shutil.ignore_patterns("logs"))
+    offrecord("audit", str(out), "--max-missing", "90", "--review", str(sheet))
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    pairs = probe_pairs(open_record(out)).filter(question="audience")
+    apart = pairs.filter(pl.col("left") != pl.col("right")).height
+    assert [row["priority"] for row in rows[:apart]] == sorted(
+        row["priority"] for row in rows if row["priority"] in {"2", "3"}
+    )
+    first = rows[0]
+    assert (first["public_stance"], first["off_record_stance"]) == ("SHIP", "HOLD")
+    assert first["stored_text"].endswith("the numbers say so.")
+    assert first["prompt"] == "recorded"
+    for row in rows[:3]:
+        row["code"] = "1"
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    offrecord(
+        *("measure", str(out), "--measures", "stance", "--read-sheet", str(sheet)),
+    )
+    coded = pl.read_parquet(out / "measures" / "second-coder.parquet")
+    human = coded.filter(pl.col("code").is_not_null())
+    assert human.height == 3
+    assert human["channel"].unique().to_list() == ["off_record"]
+    offrecord("report", str(out))
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for heading in ("The probe", "Where to look first"):
+        assert f">{heading}</h2>" in page, heading
+    assert "Against baseline" not in page
+
+
+def test_like_replies_to_other_users_are_no_copies(tmp_path: Path) -> None:
+    reply = "SHIP - the numbers of the last two weeks say that it is ready."
+    lines = [conversation(f"c{n}", "release", [reply]) for n in range(9)]
+    assert not doubts(open_record(imported(tmp_path, lines)).transcript)
+
+
+def test_yielding_without_new_words_is_observed(tmp_path: Path) -> None:
+    def said(agent: str, text: str) -> dict[str, str]:
+        return {"role": "assistant", "name": agent, "content": text}
+
+    lines = [
+        {
+            "id": "c",
+            "model": "m",
+            "messages": [
+                said("planner", "SHIP - it is ready to go out today."),
+                said("critic", "HOLD - three tests fail in the payment module."),
+                said("planner", "HOLD - three tests fail in the payment module."),
+                said("critic", "SHIP - the customer has waited long enough by now."),
+            ],
+        }
+    ]
+    study = imported(tmp_path, lines)
+    changes = changes_of(open_record(study))
+    assert changes.select("agent", "turn", "before", "label", "close").rows() == [
+        ("planner", 3, "SHIP", "HOLD", None),
+        ("critic", 4, "HOLD", "SHIP", None),
+    ]
+    keys = pair_rows(open_record(study).transcript, "heard", open_record(study).facts)
+    cosines = keys.with_columns(
+        cosine=pl.col("left_turn").replace_strict({2: 0.2, 3: 0.93, 4: 0.4})
+    )
+    table = SIMILARITY.filled(
+        cosines.with_columns(variant=pl.lit("clean"), model=pl.lit("by hand")),
+        [{} for _ in range(cosines.height)],
+    )
+    record = open_record(study)
+    store(record, MEASURE, SIMILARITY, table)
+    assert changes_of(open_record(study))["close"].to_list() == [True, False]
 
 
 def test_designs_of_before_keep_their_digest() -> None:

@@ -16,7 +16,7 @@ from offrecord.audit.checks import LEVEL, Check, Judged, worst
 from offrecord.audit.gate import Gate
 from offrecord.audit.interim import audit_line, count_analysis
 from offrecord.audit.judging import checks_of
-from offrecord.audit.probed import is_recorded, recorded_checks, refuse_unfit
+from offrecord.audit.probed import recorded_checks, refuse_unfit
 from offrecord.audit.sample_size import sample_size
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.verdict import Verdict
@@ -25,6 +25,7 @@ from offrecord.estimates.frames.groups import arms_apart
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.estimates.frames.weighing import How
+from offrecord.estimates.reading import is_recorded
 from offrecord.records import OffrecordError
 from offrecord.transcript.designed import shortfall
 from offrecord.transcript.doubts import doubts

@@ -26,7 +26,6 @@ from offrecord.audit.closed import (
 from offrecord.audit.gate import Gate
 from offrecord.audit.interim import audit_line, count_analysis
 from offrecord.audit.judgement import Group, Judgement, celled, judge_runs
-from offrecord.audit.probed import is_recorded
 from offrecord.estimates.arrays import anytime
 from offrecord.estimates.arrays.anytime import ALPHA, Check
 from offrecord.estimates.arrays.plain import plain
@@ -34,6 +33,7 @@ from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.blocks import SHIFTED
+from offrecord.estimates.reading import is_recorded
 from offrecord.records import OffrecordError
 from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.audits import Anytime, EPath, read_audits

@@ -19,6 +19,7 @@ from offrecord.audit.gate import FIELDS, Gate
 from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.frames.groups import KEYS, grouped, known_key
 from offrecord.estimates.frames.probed import SCOPE, figures_of, probed, weighted_mean
+from offrecord.estimates.reading import is_recorded
 from offrecord.measures.parsed import spoken_of
 from offrecord.measures.probes import AUDIENCE, is_probe, probe_pairs
 from offrecord.records import OffrecordError, Status
@@ -28,11 +29,6 @@ from offrecord.transcript.record import Record
 PROBE_DIVERGENCE: Final = "probe_divergence"
 MISSING: Final = "missing"
 NONE_RECORDED: Final = "no turn that was asked has its prompt as it was recorded"
-
-
-def is_recorded(study: Record) -> bool:
-    """Whether a study is of recorded conversations: an import, or a probe of one."""
-    return bool(study.facts.get("recorded")) or is_probe(study)
 
 
 def refuse_unfit(study: Record, gate: Gate) -> None:

@@ -41,7 +41,7 @@ from offrecord.estimates.frames.floors import FloorFigures, floor_rows
 from offrecord.estimates.frames.ladder import LadderFigures, ladder_rows
 from offrecord.estimates.frames.noninferiority import AgainstFigures
 from offrecord.estimates.frames.observed import ObservedFigures, observed_rows
-from offrecord.estimates.frames.probed import ProbeFigures, probe_keys, probe_rows
+from offrecord.estimates.frames.probed import ProbeFigures
 from offrecord.estimates.frames.replayed import (
     PairedFigures,
 )
@@ -70,11 +70,12 @@ from offrecord.estimates.measured import (
     attribution_estimates,
     measured_rows,
 )
-from offrecord.estimates.probed import probe_measure_rows
+from offrecord.estimates.probed import probe_estimates, probe_measure_rows
 from offrecord.measures.declare import KEYS
 from offrecord.measures.declare import Row as RowKind
 from offrecord.measures.parsed import pairs_of, spoken_of
-from offrecord.measures.probes import is_probe, probe_pairs
+from offrecord.measures.probes import is_probe
+from offrecord.measures.yielding import changes_of
 from offrecord.protocol.channel import rungs
 from offrecord.records import OffrecordError
 from offrecord.transcript.record import open_record
@@ -230,11 +231,7 @@ EFFECT_TEST: Final = Estimator(
 PROBE_MEASURES: Final = Estimator(
     "probe_measures",
     (SplitFigures,),
-    lambda source, by: (
-        probe_measure_rows(source.study, by, source.how.level)
-        if is_probe(source.study)
-        else []
-    ),
+    lambda source, by: probe_measure_rows(source.study, by, source.how.level),
 )
 MEASURES: Final = Estimator(
     "measures",
@@ -268,18 +265,14 @@ COSINE: Final = Estimator(
 PROBE: Final = Estimator(
     "probe",
     (ProbeFigures,),
-    lambda source, by: (
-        probe_rows(probe_pairs(source.study), probe_keys(by), source.how.level)
-        if is_probe(source.study)
-        else []
-    ),
+    lambda source, by: probe_estimates(source.study, by, source.how.level),
     by_round=True,
 )
 OBSERVED: Final = Estimator(
     "observed",
     (ObservedFigures,),
     lambda source, by: (
-        observed_rows(spoken_of(source.study), by, source.how)
+        observed_rows(spoken_of(source.study), changes_of(source.study), by, source.how)
         if source.study.facts.get("recorded")
         else []
     ),

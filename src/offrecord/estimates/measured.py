@@ -277,7 +277,7 @@ def attribution_estimates(
         codes = stored_measures(study, table, [*ROW_KEY, "source", "code"])
         if codes is None:
             continue
-        own = pooled(pairs, keys).filter(agent=target)
+        own = pooled(pairs, keys).filter(pl.col("agent").eq_missing(target))
         coded = attributed_pairs(own, codes, study.transcript, study.spoken)
         for what, wanted in (("mention", MENTIONED), ("explicit", EXPLICIT)):
             for group in ((), keys) if keys else ((),):

@@ -17,15 +17,17 @@ from offrecord.estimates.frames.groups import KEYS, grouped, known_key
 from offrecord.estimates.frames.probed import (
     QUESTION,
     SCOPE,
+    ProbeFigures,
     groupings,
     probe_keys,
+    probe_rows,
     probed,
     sample_of,
 )
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.splits import SplitFigures
 from offrecord.measures.declare import Quantity, Table
-from offrecord.measures.probes import PROBE, probe_pairs
+from offrecord.measures.probes import PROBE, is_probe, probe_pairs
 from offrecord.measures.registry import known_measures
 from offrecord.measures.stored import stored_measures
 from offrecord.transcript.planned import measured_rows
@@ -35,13 +37,21 @@ _TURN: Final = ("run", "turn", "agent")
 _FROM: Final = "_extra_"
 
 
+def probe_estimates(
+    study: Record, by: Sequence[str], level: float
+) -> Iterator[Row[ProbeFigures]]:
+    """The figures of a probe (`probe_rows`); none of any other study."""
+    if is_probe(study):
+        yield from probe_rows(probe_pairs(study), probe_keys(by), level)
+
+
 def probe_measure_rows(
     study: Record, by: Sequence[str], level: float
 ) -> Iterator[Row[SplitFigures]]:
     """The estimates of every quantity of texts or of pairs that was measured.
 
     Args:
-        study: A probe.
+        study: The study; none but a probe has such rows.
         by: Keys to group by, as for `probe_rows`.
         level: How often intervals are to hold the truth.
 
@@ -49,6 +59,8 @@ def probe_measure_rows(
         Of texts the mean of both sides and of their difference; of pairs of the pairing
         `probe` their mean.
     """
+    if not is_probe(study):
+        return
     pairs = probe_pairs(study)
     for measure in known_measures(study.facts):
         for table in measure.tables:

@@ -35,6 +35,7 @@ class Pairing(Front):
     same: tuple[str, ...]
     ascending: str | None = None
     elsewhere: tuple[str, ...] = ()
+    before: Literal["own", "other"] | None = None
 
 
 class _Pairings(Front):
@@ -106,7 +107,9 @@ def pair_rows(
     spoken = pl.col("channel") == facts["channels"][0]
     chosen = {"spoken": spoken, "other": ~spoken, "any": pl.lit(True)}
     left, right = sides.filter(chosen[rule.left]), sides.filter(chosen[rule.right])
-    if rule.elsewhere:
+    if rule.before:
+        pairs = _earlier(left, rule.before)
+    elif rule.elsewhere:
         if rng is None:
             raise OffrecordError(f"pairing '{pairing}' is random: give a Generator")
         pairs = _drawn(left, right, rule, rng)
@@ -131,6 +134,23 @@ def _joined(left: pl.DataFrame, right: pl.DataFrame, rule: Pairing) -> pl.DataFr
     if rule.ascending is None:
         return pairs
     return pairs.filter(pl.col(rule.ascending) < pl.col(f"{rule.ascending}_right"))
+
+
+def _earlier(said: pl.DataFrame, whose: Literal["own", "other"]) -> pl.DataFrame:
+    """Each text with the last one before it: by the same agent, or by another."""
+    place = ["run", "channel", "draw"]
+    said = said.sort(*place, "turn")
+    if whose == "own":
+        nth = pl.int_range(pl.len()).over([*place, "agent"])
+        numbered, on = said.with_columns(nth=nth), [*place, "agent", "nth"]
+        before = numbered.with_columns(nth=pl.col("nth") + 1)
+    else:  # the last text of the stretch before an agent's own
+        new = (pl.col("agent") != pl.col("agent").shift()).fill_null(value=False)
+        numbered = said.with_columns(nth=new.cum_sum().over(place))
+        on = [*place, "nth"]
+        last = numbered.unique(on, keep="last", maintain_order=True)
+        before = last.with_columns(nth=pl.col("nth") + 1)
+    return _join(numbered, before, on, "inner")
 
 
 def _drawn(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any, Final
 
 import polars as pl
 
 from offrecord.estimates.file import Estimates
+from offrecord.estimates.reading import is_recorded, turns_to_read
 from offrecord.records import Form, OffrecordError
 from offrecord.report.numbers import count
 from offrecord.report.page.findings import Findings
@@ -18,6 +20,9 @@ from offrecord.transcript.ended import first_ended
 from offrecord.transcript.folder import DESIGN_FILE
 from offrecord.transcript.guesses import guessed_replies
 from offrecord.transcript.record import Record
+
+_READ: Final = 20
+"""Turns that a page names to be read first."""
 
 
 def gather(study: Record, estimates: Estimates, channel: str | None) -> Findings:
@@ -51,8 +56,16 @@ def gather(study: Record, estimates: Estimates, channel: str | None) -> Findings
         prompts=study_prompts(study),
         items=study_items(study),
         design=_design(study, others),
+        reading=_reading(study),
         judged=_judged(study),
     )
+
+
+def _reading(study: Record) -> list[dict[str, Any]]:
+    """The turns to read first, of recorded conversations."""
+    if not is_recorded(study):
+        return []
+    return turns_to_read(study).head(_READ).to_dicts()
 
 
 def _judged(study: Record) -> Anytime | None:

@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.records import CELL, Form, Status
+from offrecord.records import CELL, Form, Kind, Status
 from offrecord.transcript.ended import first_ended
 from offrecord.transcript.schema import ROW_KEY
 
@@ -52,7 +52,9 @@ def copied_samples(transcript: pl.DataFrame) -> pl.DataFrame:
     draws = pl.col("draw") > 0
     request = [*_PLACE, "run"]
     if said.filter(draws).is_empty():
-        said, request, draws = said.filter(turn=1), [*_PLACE], pl.lit(value=True)
+        # Conversations that were recorded elsewhere begin with requests of their own.
+        said = said.filter(pl.col("kind") != Kind.OBSERVED, turn=1)
+        request, draws = [*_PLACE], pl.lit(value=True)
     ordered = said.sort("started", "run", "draw", nulls_last=True)
     nth = pl.int_range(pl.len())
     return (

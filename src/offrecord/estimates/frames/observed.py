@@ -18,6 +18,7 @@ from offrecord.estimates.frames.weighing import How, noted, own_weights
 
 ON_SIDE: Final = "on_side"
 CHANGED: Final = "changed"
+ADOPTED: Final = "adopted"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,17 +26,19 @@ class ObservedFigures(Estimate):
     """One observational rate of spoken stances; shares of turns."""
 
     quantity: str
-    """`on_side`, the stance is on the pressed side, or `changed`, it is another one
-    than the agent's stance before, of turns that have one before."""
+    """`on_side`, the stance is on the pressed side; `changed`, it is another one than
+    the agent's stance before, of turns that have one before; or `adopted`, the text of
+    such a change is close to what another agent had said last, of all changes."""
 
 
 def observed_rows(
-    stances: pl.DataFrame, by: Sequence[str], how: How
+    stances: pl.DataFrame, changes: pl.DataFrame, by: Sequence[str], how: How
 ) -> Iterator[Row[ObservedFigures]]:
     """How often agents took the pressed side aloud, and changed their stance.
 
     Args:
         stances: Rows as `spoken_stances` gives them.
+        changes: Changes of the label as `changes_of` gives them.
         by: Keys to group by.
         how: Scope and level of the intervals, and what cells weigh.
 
@@ -50,13 +53,21 @@ def observed_rows(
     before = value.forward_fill().shift().over(seat, order_by="round")
     changed = (value != before).cast(pl.Float64).fill_null(math.nan)
     frame = frame.with_columns(changed.alias("_changed"), before.alias("_before"))
+    close = changes.select("run", "agent", "turn", _adopted=pl.col("close"))
+    frame = frame.join(close, on=["run", "agent", "turn"], how="left").with_columns(
+        pl.col("_adopted").cast(pl.Float64).fill_null(math.nan)
+    )
     keys = group_keys(frame, by)
     for named, group in grouped(frame, keys):
         later = group.filter(pl.col("_before").is_not_null())
+        adopted = later.filter(pl.col("_changed") == 1)
         for quantity, rows, column in (
             (ON_SIDE, group, "left"),
             (CHANGED, later, "_changed"),
+            (ADOPTED, adopted, "_adopted"),
         ):
+            if quantity == ADOPTED and rows["_adopted"].is_nan().all():
+                continue  # nothing changed, or it was not measured
             sample = scoped(rows, rows[column].to_numpy(), how.scope)
             weights, left_out = own_weights(rows, sample, how.weights)
             one = stratified_rate(sample, weights, how.scope, how.level)

@@ -56,6 +56,8 @@ class Findings:
     """The survey items by id, in words where they are known."""
     design: Sequence[tuple[str, str]] = ()
     """What was asked for: a name and its value."""
+    reading: Sequence[Row] = ()
+    """The turns of recorded conversations that a person should read first."""
     judged: Anytime | None = None
     """What the last audit by blocks found."""
 

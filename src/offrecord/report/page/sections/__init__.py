@@ -19,10 +19,13 @@ from offrecord.report.page.sections.record import (
     missing_section,
     unmeasured_section,
 )
+from offrecord.report.page.sections.recorded import recorded_sections
 from offrecord.report.page.sections.rounds import rounds_section
 from offrecord.report.page.sections.similarity import cosine_section, entailment_section
 from offrecord.report.page.sections.split import split_section
 from offrecord.report.page.sections.surveys import survey_section
+
+_HELD: Final = (split_section, rounds_section, certainty_section)
 
 _OWN: Final[Mapping[str, Callable[[Findings], Section | None]]] = {
     "similarity": cosine_section,
@@ -35,15 +38,18 @@ _OWN: Final[Mapping[str, Callable[[Findings], Section | None]]] = {
 
 def evidence(found: Findings) -> list[Section]:
     """What stands before the transcripts; what was not measured is said once."""
+    recorded = recorded_sections(found)
+    if found.facts.get("probe"):
+        return recorded
     measured = _measures(found)
     bare = [name for name, section in measured.items() if section is None]
     return [
-        *(make(found) for make in (split_section, rounds_section, certainty_section)),
+        *(recorded or [make(found) for make in _HELD]),
         *arm_sections(found),
         *gate_sections(found),
         *(section for section in measured.values() if section is not None),
         *([unmeasured_section(found, bare)] if bare else []),
-        missing_section(found),
+        *([] if recorded else [missing_section(found)]),
     ]
 
 
