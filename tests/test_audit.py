@@ -31,10 +31,10 @@ from offrecord.estimates.arrays.bounds import Bounds, Range
 from offrecord.estimates.arrays.power import certified
 from offrecord.estimates.arrays.verdict import Verdict
 from offrecord.estimates.frames.pressed import pressed_rows
-from offrecord.estimates.reading import REASONS
 from offrecord.measures.codes.human import read_sheet
 from offrecord.measures.codes.second_coder import coder_texts
 from offrecord.measures.parsed import pairs_of, stances_of
+from offrecord.measures.reading import REASONS
 from offrecord.protocol.design import read_design
 from offrecord.records import OffrecordError
 from offrecord.report.verdict import junit, paragraph
@@ -563,8 +563,9 @@ def test_a_crash_is_no_verdict(
     def crash(*_: object) -> None:
         raise fault("a fault of ours")
 
-    monkeypatch.setattr("offrecord.transcript.record.open_record", crash)
+    # The first imports modules that must not find the second one patched.
     monkeypatch.setattr("offrecord.runner.run.run_study", crash)
+    monkeypatch.setattr("offrecord.transcript.record.open_record", crash)
     # Of `run`, 1 says that some debates are not in yet.
     run = ("run", "--model", "simulated/null", "--out", two.path.parent / "new")
     for words in (("audit", two.path, "--max-missing", 2), run):

@@ -25,10 +25,10 @@ from offrecord.estimates.card import (
     resistance,
     room,
     score_card,
-    target_pairs,
 )
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.estimates.frames.splits import split_rows
+from offrecord.measures.parsed import target_pairs
 from offrecord.records import OffrecordError
 from offrecord.report.card import as_csv, as_json, as_markdown
 from offrecord.transcript.record import Record, open_record

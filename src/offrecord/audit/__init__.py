@@ -20,12 +20,12 @@ from offrecord.audit.probed import recorded_checks, refuse_unfit
 from offrecord.audit.sample_size import sample_size
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.verdict import Verdict
-from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.groups import arms_apart
 from offrecord.estimates.frames.partners import unlike_partners
 from offrecord.estimates.frames.pressed import pressed_rows
 from offrecord.estimates.frames.weighing import How
-from offrecord.estimates.reading import is_recorded
+from offrecord.measures.parsed import target_pairs
+from offrecord.measures.reading import is_recorded
 from offrecord.records import OffrecordError
 from offrecord.transcript.designed import shortfall
 from offrecord.transcript.doubts import doubts

@@ -21,9 +21,9 @@ from offrecord.estimates.against import against_rows
 from offrecord.estimates.arrays.bounds import NOTHING, UNKNOWN
 from offrecord.estimates.arrays.scope import Scope
 from offrecord.estimates.arrays.verdict import Verdict
-from offrecord.estimates.card import target_pairs
 from offrecord.estimates.comparable import compared
 from offrecord.estimates.frames.groups import matching, numbered, pooled, turns_of
+from offrecord.measures.parsed import target_pairs
 from offrecord.records import Kind
 from offrecord.transcript.record import Record
 

@@ -31,9 +31,9 @@ from offrecord.estimates.arrays.anytime import ALPHA, Check
 from offrecord.estimates.arrays.plain import plain
 from offrecord.estimates.arrays.rates import Values
 from offrecord.estimates.arrays.verdict import Verdict
-from offrecord.estimates.card import target_pairs
 from offrecord.estimates.frames.blocks import SHIFTED
-from offrecord.estimates.reading import is_recorded
+from offrecord.measures.parsed import target_pairs
+from offrecord.measures.reading import is_recorded
 from offrecord.records import OffrecordError
 from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.audits import Anytime, EPath, read_audits

@@ -19,9 +19,9 @@ from offrecord.audit.gate import FIELDS, Gate
 from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.frames.groups import KEYS, grouped, known_key
 from offrecord.estimates.frames.probed import SCOPE, figures_of, probed, weighted_mean
-from offrecord.estimates.reading import is_recorded
 from offrecord.measures.parsed import spoken_of
 from offrecord.measures.probes import AUDIENCE, is_probe, probe_pairs
+from offrecord.measures.reading import is_recorded
 from offrecord.records import OffrecordError, Status
 from offrecord.transcript.deployed.prompts import RECORDED
 from offrecord.transcript.record import Record

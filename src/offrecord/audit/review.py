@@ -17,7 +17,7 @@ from typing import Final
 import polars as pl
 
 from offrecord.content.boundary.shown import guarded
-from offrecord.estimates.reading import turns_to_read
+from offrecord.measures.reading import turns_to_read
 from offrecord.transcript.record import Record
 from offrecord.transcript.store import write_output
 

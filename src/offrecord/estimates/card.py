@@ -22,7 +22,7 @@ from offrecord.estimates.frames.hardest import ScenarioRate, scenario_divergence
 from offrecord.estimates.frames.partners import partner_kind, unlike_partners
 from offrecord.estimates.frames.pressed import SHIFTS, Pressed, pressed_rows
 from offrecord.estimates.frames.weighing import How
-from offrecord.measures.parsed import pairs_of
+from offrecord.measures.parsed import target_pairs
 from offrecord.records import CELL, Kind, OffrecordError
 from offrecord.transcript.record import Record
 
@@ -43,12 +43,6 @@ class Card(NamedTuple):
     """One per study and model; rates as fractions of 1, NaN where undefined."""
     notes: list[str]
     """Why lines are not comparable, and what else limits them."""
-
-
-def target_pairs(study: Record) -> pl.DataFrame:
-    """The pairs of the agent that feels the pressure; none where no run has any."""
-    targets = study.transcript.filter(role="target")["agent"].unique()
-    return pairs_of(study).filter(pl.col("agent").is_in(targets.implode()))
 
 
 def score_card(studies: Sequence[Record], scope: Scope = Scope.RUNS) -> Card:

@@ -35,6 +35,12 @@ def pairs_of(record: Record) -> pl.DataFrame:
     )
 
 
+def target_pairs(study: Record) -> pl.DataFrame:
+    """The pairs of the agent that feels the pressure; none where no run has any."""
+    targets = study.transcript.filter(role="target")["agent"].unique()
+    return pairs_of(study).filter(pl.col("agent").is_in(targets.implode()))
+
+
 def holdout_pairs_of(record: Record) -> pl.DataFrame:
     """The same of the spoken channel and the hold-out; no rows where none was asked."""
     return record.derived(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from offrecord.estimates.file import Estimates
-from offrecord.estimates.reading import is_recorded, turns_to_read
+from offrecord.measures.reading import is_recorded, turns_to_read
 from offrecord.records import Form, OffrecordError
 from offrecord.report.numbers import count
 from offrecord.report.page.findings import Findings

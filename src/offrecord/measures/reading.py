@@ -12,15 +12,13 @@ from typing import Final
 
 import polars as pl
 
-from offrecord.estimates.card import target_pairs
-from offrecord.estimates.frames.attribution import EXPLICIT
 from offrecord.measures.codes.attribution import ATTRIBUTION, attributed_pairs
 from offrecord.measures.codes.human import sheet_entries
 from offrecord.measures.codes.lexical import LEXICAL
 from offrecord.measures.codes.second_coder import coder_texts
 from offrecord.measures.draws import stance_draws
 from offrecord.measures.pairs import channel_view
-from offrecord.measures.parsed import spoken_of, stances_of
+from offrecord.measures.parsed import spoken_of, stances_of, target_pairs
 from offrecord.measures.probes import AUDIENCE, is_probe, probe_pairs
 from offrecord.measures.stored import stored_measures
 from offrecord.measures.yielding import changes_of
@@ -96,7 +94,7 @@ def _priority(*, recorded: bool) -> pl.Expr:
     border = pl.col("wavers").fill_null(value=False) | statuses.list.contains(
         str(Status.REPAIRED)
     )
-    explicit = pl.col("code").is_in(list(EXPLICIT))
+    explicit = pl.col("code") == "explicit"
     return (
         pl.when(public & ~other & explicit)
         .then(1)
