@@ -151,27 +151,48 @@ def task_set(
         *options,
     ]
     environment = _environment(more)
-    shown = any(option.partition("=")[0] == "--display" for option in options)
-    told = not shown and "INSPECT_DISPLAY" not in os.environ
-    apart = os.name == "posix" and not _reads_the_terminal(options)
-    if told:
+    display = _display(options)
+    if display is None:
         command += ("--display", "none")
         environment[PROGRESS] = " ".join(map(str, todo))
+    with _inherited_lock(logs, patience) as locks:
+        return _called(command, environment, display, locks, watched)
+
+
+def _called(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    display: str | None,
+    locks: Sequence[int],
+    watched: Path,
+) -> int:
+    apart = os.name == "posix" and display not in _OF_KEYS
     with (
-        _inherited_lock(logs, patience) as locks,
         _noted_ctrl_c() as interrupts,
         subprocess.Popen(
             command,
             env=environment,
             pass_fds=locks,
             # Progress and faults are told on standard error.
-            stdout=subprocess.DEVNULL if told else None,
+            stdout=subprocess.DEVNULL if display is None else None,
             process_group=0 if apart else None,
         ) as process,
     ):
-        interrupts.passed_to = process if apart else None
+        if apart:
+            interrupts.pass_to(process)
         code = _wait(process, watched)
         return INTERRUPTED if interrupts.noted else code
+
+
+_OF_KEYS: Final = {"full", "conversation"}
+"""Displays that take keys, so that the eval set must be in the foreground."""
+
+
+def _display(options: Sequence[str]) -> str | None:
+    """The display of Inspect that was asked for, if any was."""
+    words = " ".join(options).replace("=", " ").split()
+    named = [after for at, after in pairwise(words) if at == "--display"]
+    return named[-1] if named else os.environ.get("INSPECT_DISPLAY")
 
 
 @dataclass
@@ -184,12 +205,17 @@ class _Interrupts:
     """
 
     noted: bool = False
-    passed_to: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | None = None
+
+    def pass_to(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        if self.noted:
+            self.note()
 
     def note(self, *_: object) -> None:
         self.noted = True
-        if self.passed_to is not None:
-            self.passed_to.send_signal(signal.SIGINT)
+        if self.process is not None:
+            self.process.send_signal(signal.SIGINT)
 
 
 @contextmanager
@@ -204,14 +230,6 @@ def _noted_ctrl_c() -> Iterator[_Interrupts]:
         yield interrupts
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _reads_the_terminal(options: Sequence[str]) -> bool:
-    """Whether Inspect's display takes keys, so that it must be in the foreground."""
-    words = " ".join(options).replace("=", " ").split()
-    named = [after for at, after in pairwise(words) if at == "--display"]
-    display = (named or [os.environ.get("INSPECT_DISPLAY", "none")])[-1]
-    return display in {"full", "conversation"}
 
 
 def _wait(process: subprocess.Popen[bytes], watched: Path) -> int:
