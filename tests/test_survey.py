@@ -299,7 +299,7 @@ def test_twins_parse_the_same(text: str) -> None:
 
 def test_what_is_public() -> None:
     assert offrecord.parse_survey is parse_survey
-    assert SURVEY_VERSION.startswith("4+")
+    assert SURVEY_VERSION.startswith("5+")
 
 
 @pytest.mark.parametrize(
@@ -406,3 +406,48 @@ def test_keys_that_count_from_zero_name_no_item() -> None:
     zero = tuple(f"q{n}" for n in range(5))
     text = json.dumps(dict.fromkeys(zero, 4))
     assert set(parse_survey(text, zero, 1, 7).answers.values()) == {4}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item,rating\nq1,4\nq2,2\nq3,5",
+        '"q1","4"\n"q2","2"\n"q3","5"',
+        "q1;4\nq2;2\nq3;5",
+        "q1\t4\nq2\t2\nq3\t5",
+        "- q1 4\n- q2 2\n- **q3** 5",
+        "q1) 4\nq2) 2\nq3. 5",
+        "q1 4, q2 2, q3 5",
+        "q1 (1-7): 4\nq2 (1–7): 2\nq3 (1 to 7): 5",
+        '{"q1": 4}\n{"q2": 2}\n{"q3": 5}',
+    ],
+)
+def test_one_key_and_one_number_on_a_line_is_an_answer(text: str) -> None:
+    assert answers(text) == [4, 2, 5, None, None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1,4,2\nq2,2,1",
+        "q1 4 of them\nq2 is 2",
+        "q1 (1-5): 4",
+        "q1-4",
+        "q1 <4\nq2 4-5",
+        "q1 4 5",
+        "4 q1 2",
+        "q0: 4\nq1: 2\nq2: 5",
+        "q0,4\nq1,2",
+        "| q0 | 4 |\n| q1 | 2 |",
+        '{"q1": 4} and hers {"q2": 2}',
+    ],
+)
+def test_a_line_with_more_than_a_key_and_a_number_is_none(text: str) -> None:
+    assert answers(text) == [None] * 5
+
+
+def test_a_scale_that_is_named_from_agreement_down_is_reversed() -> None:
+    text = 'Here 1 means I agree, 7 means I disagree. {"q1": 2}'
+    assert answers(text) == [None] * 5
+    row = "| item | 0 | 1 |\n|---|---|---|\n| q1 | x | 1 |"
+    assert parse_survey(row, ["q1"], 0, 1).answers == {"q1": 1}

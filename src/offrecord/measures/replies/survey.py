@@ -33,7 +33,7 @@ from offrecord.measures.wordlists import NOTHING, compile_any, why_nothing
 from offrecord.records import OffrecordError, Status, digest
 
 _HASHES: Final = [RULES.hash, NOTHING.hash, REASONING_RULES, TURN_RULES]
-SURVEY_VERSION: Final = f"4+{digest(_HASHES, 8)}"
+SURVEY_VERSION: Final = f"5+{digest(_HASHES, 8)}"
 """The parser's version: its code's, and a hash of its word lists."""
 
 _WORDS: Final = RULES.front
@@ -127,7 +127,7 @@ def parse_survey(
                 sets.append(one)
         if sets:
             break
-    if not sets and (lines := line_answers(said, keys)):
+    if not sets and (lines := line_answers(said, keys, low, high)):
         sets = [_Set(points(lines), (*undone, *lines.repairs), 0, len(said))]
     if not sets:
         return _nothing(items, why_nothing(plain_copy(said)), "no answers")
@@ -224,8 +224,9 @@ def _merge(said: str, sets: Sequence[_Set]) -> _Set | None:
     """
     points: dict[str, Point] = {}
     for place, one in enumerate(sets):
+        end = sets[max(0, place - 1)].end
         for other in sets[:place]:
-            if not _belong(said, other, one):
+            if not _belong(said, other, one, end):
                 return None
         for item, point in one.points.items():
             if point.value is not None or item not in points:
@@ -235,7 +236,8 @@ def _merge(said: str, sets: Sequence[_Set]) -> _Set | None:
     return _Set(points, repairs, sets[0].start, sets[-1].end, others)
 
 
-def _belong(said: str, first: _Set, second: _Set) -> bool:
+def _belong(said: str, first: _Set, second: _Set, end: int) -> bool:
+    """Whether two sets are one; `end` is that of the set right before the second."""
     one, two = (
         {i: p.value for i, p in s.points.items() if p.value is not None}
         for s in (first, second)
@@ -250,7 +252,7 @@ def _belong(said: str, first: _Set, second: _Set) -> bool:
             if nested
             else one.keys() <= two.keys() or two.keys() <= one.keys()
         )
-    return nested or not _WORD.search(said, first.end, max(first.end, second.start))
+    return nested or not _WORD.search(said, end, max(end, second.start))
 
 
 def _survey(items: Sequence[str], chosen: _Set) -> Survey:

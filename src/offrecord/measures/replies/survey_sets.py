@@ -11,13 +11,20 @@ from typing import Final, NamedTuple
 from offrecord.content.labels import normalise, plain_copy
 from offrecord.measures.replies.survey_json import Members, Node, Number
 from offrecord.measures.replies.survey_own import is_others_key
-from offrecord.measures.replies.survey_value import RULES
+from offrecord.measures.replies.survey_value import RULES, scale_statement
 
 _ITEM_KEYS: Final = frozenset(RULES.front["item_keys"])
 _VALUE_KEYS: Final = frozenset(RULES.front["value_keys"])
 _INNER: Final = re.compile(r"(?<!\d)[\s_-]+|[\s_-]+(?!\d)")
 _OUTER: Final = re.compile(r"^[\W_]+|[\W_]+$")
 _LINE: Final = re.compile(r"[\s#•-]*([^:=|—\n]{1,60}?)\s*(?:[:=|—]|\s-\s)\s*(\S.*)")
+_BARE: Final = re.compile(
+    r"([^\s:=,;|—]{1,60}?)[\"']?(?:\)|\.(?=\s))?[\s,;]+[\"']?(\d{1,4})[\"']?"
+)
+_BARE_LINE: Final = re.compile(
+    rf"[\s\"'•#-]*{_BARE.pattern}(?:[\s,;]+[\"']?{_BARE.pattern})*[\s,;.]*"
+)
+_RANGE_DASH: Final = re.compile(r"(?<=\d)\s?—\s?(?=\d)")
 _NEXT_KEY: Final = re.compile(r"[,;]\s*(?=[^,;:=]{1,60}[:=])")
 
 
@@ -149,21 +156,27 @@ def _names(records: list[Node]) -> Iterator[str]:
                 yield name
 
 
-def line_answers(said: str, keys: Keys) -> Answers | None:
-    """The answers of a reply without an object: one key and one value a line.
+def line_answers(said: str, keys: Keys, low: int, high: int) -> Answers | None:
+    """The answers of a reply without an object: keys and values, line by line.
 
     Args:
         said: The reply without reasoning.
         keys: The survey's keys.
+        low: The scale's lowest point.
+        high: Its highest.
     """
     values: dict[str, list[Node]] = {}
     for line in said.splitlines():
         if line.lstrip().startswith(">"):
             continue
         row = line.strip().startswith("|")
-        pairs = _row(line, keys) if row else _keyed(line, keys)
-        for item, value in pairs:
-            values.setdefault(item, []).append(value)
+        pairs = _row(line, keys) if row else _keyed(line, scale_statement(low, high))
+        if keys.from_zero(name for name, _ in pairs if not name.strip().isdigit()):
+            return Answers({}, ())
+        for name, value in pairs:
+            item = keys.named(name, number=False)[0]
+            if item is not None:
+                values.setdefault(item, []).append(value)
     return Answers(values, ("lines",)) if values else None
 
 
@@ -171,21 +184,22 @@ def _row(line: str, keys: Keys) -> list[tuple[str, Node]]:
     """A table row: one cell names an item, and one other holds digits."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     named = [keys.named(cell, number=False)[0] for cell in cells]
-    items = [item for item in named if item is not None]
+    names = [cell for cell, item in zip(cells, named, strict=True) if item is not None]
     values = [
         cell
         for cell, item in zip(cells, named, strict=True)
         if item is None and any(char.isdigit() for char in cell)
     ]
-    return [(items[0], values[0])] if len(items) == len(values) == 1 else []
+    if not names:
+        return [(cell, "") for cell in cells]
+    return [(names[0], values[0])] if len(names) == len(values) == 1 else []
 
 
-def _keyed(line: str, keys: Keys) -> list[tuple[str, Node]]:
-    pairs: list[tuple[str, Node]] = []
-    parts = _NEXT_KEY.split(plain_copy(line))
-    for part in parts:
-        match = _LINE.fullmatch(part.strip())
-        item = keys.named(match.group(1), number=False)[0] if match else None
-        if match is not None and item is not None:
-            pairs.append((item, match.group(2)))
-    return pairs
+def _keyed(line: str, scale: re.Pattern[str]) -> list[tuple[str, Node]]:
+    """The keys of a line with their values: after a sign, or nothing but a number."""
+    copy = plain_copy(line)
+    if _BARE_LINE.fullmatch(copy):
+        return [pair.groups() for pair in _BARE.finditer(copy)]
+    parts = _NEXT_KEY.split(scale.sub(" ", _RANGE_DASH.sub("-", copy), 1))
+    matches = (_LINE.fullmatch(part.strip()) for part in parts)
+    return [match.groups() for match in matches if match]

@@ -111,7 +111,7 @@ def _worded(text: str, low: int, high: int) -> Point:
     if len(text) > 200:
         return Point(None, "not a number")
     plain = "".join(map(_plain, text))
-    rest = _scale_statement(low, high).sub(" ", _DECORATION.sub(" ", plain))
+    rest = scale_statement(low, high).sub(" ", _DECORATION.sub(" ", plain))
     repair = "text"
     if not any(char.isdigit() for char in rest):
         rest = _NUMBER_WORD.sub(_digits, rest)
@@ -139,7 +139,8 @@ def _alone(rest: str, low: int) -> int | None:
 
 
 @lru_cache(maxsize=64)
-def _scale_statement(low: int, high: int) -> re.Pattern[str]:
+def scale_statement(low: int, high: int) -> re.Pattern[str]:
+    """Words that only repeat the scale."""
     return re.compile(
         "|".join(
             r"\s+".join(map(re.escape, wording.format(low=low, high=high).split()))
