@@ -69,6 +69,12 @@ def test_a_debate_in_the_same_bytes_is_a_copy_of_the_first() -> None:
     assert copied_runs(rows).rows() == [("b", "a"), ("c", "a")]
 
 
+def test_blanks_and_line_ends_make_no_other_debate() -> None:
+    spaced = [f" {text}\n".replace(" ", "  \n") for text in said("x") if text]
+    rows = transcript(debate("a", said("x")), debate("b", [*spaced]))
+    assert copied_runs(rows).rows() == [("b", "a")]
+
+
 def test_a_reply_that_was_lost_makes_no_other_debate() -> None:
     lost = [*said("x")[:9], None]
     rows = transcript(debate("a", lost), debate("b", said("x")), debate("c", said("x")))

@@ -1,7 +1,8 @@
-"""Copies: replies that came back in the very bytes of an earlier one.
+"""Copies: replies that came back in the very words of an earlier one.
 
 A gateway with a cache, or a temperature of 0, sends again what it sent before. Such a
-reply is no further sample, and a debate of such replies is no further debate. Only what
+reply is no further sample, and a debate of such replies is no further debate. Blanks and
+line ends do not matter, since gateways add and drop some. Only what
 models say can be a copy, at a length at which it is no coincidence.
 """
 
@@ -125,7 +126,7 @@ def copies_told(transcript: pl.DataFrame, *, samples: bool = True) -> str:
     if not parts:
         return ""
     return (
-        f"{' and '.join(parts)} are copies of earlier ones (the same bytes, as from a "
+        f"{' and '.join(parts)} are copies of earlier ones (the same words, as from a "
         "cache or at temperature 0): they are no further evidence"
     )
 
@@ -135,9 +136,13 @@ def _comparable(transcript: pl.DataFrame) -> pl.DataFrame:
     wanted = ["started", "ended", "status", "prompt_hash", "agent_model", "text"]
     rows = transcript.select(*dict.fromkeys([*ROW_KEY, *_PLACE, *wanted]))
     words = pl.col("text").str.count_matches(r"\S+")
-    return first_ended(rows).filter(
-        pl.col("form") == Form.UTTERANCE,
-        pl.col("status").is_in([Status.OK, Status.TRUNCATED]),
-        words >= LEAST_WORDS,
-        ~pl.coalesce("agent_model", "model").str.contains(_WRITTEN),
+    return (
+        first_ended(rows)
+        .filter(
+            pl.col("form") == Form.UTTERANCE,
+            pl.col("status").is_in([Status.OK, Status.TRUNCATED]),
+            words >= LEAST_WORDS,
+            ~pl.coalesce("agent_model", "model").str.contains(_WRITTEN),
+        )
+        .with_columns(pl.col("text").str.replace_all(r"\s+", " ").str.strip_chars())
     )
