@@ -230,7 +230,7 @@ def test_every_word_for_an_end_has_its_status(tmp_path: Path) -> None:
     ],
 )
 def test_content_in_parts_is_read_and_its_thinking_is_not_said(
-    thought: dict[str, Any], tmp_path: Path
+    thought: dict[str, Any], tmp_path: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
     def respond(body: Body) -> Wire:
         reply = good(body)
@@ -252,6 +252,7 @@ def test_content_in_parts_is_read_and_its_thinking_is_not_said(
     heads = ("{", "DO NOT PROMOTE - ", "PROMOTE - ")
     assert all(text.startswith(heads) for text in texts)
     assert not any("type" in text for text in texts)
+    assert not [one for one in recwarn if "serializer" in str(one.message)]
     assert "secret plan" not in found.heard
     assert "what was said so far leaves it there" in found.heard
 
@@ -417,3 +418,18 @@ def test_a_page_of_a_gateway_in_place_of_a_reply_is_an_error(tmp_path: Path) -> 
     assert set(broken["status"]) == {Status.ERROR}
     assert all("502 Bad Gateway" in why for why in broken["stop_reason"])
     assert set(broken["text"]) == {page}
+
+
+def test_replies_that_do_not_say_why_they_ended_are_counted(tmp_path: Path) -> None:
+    def respond(body: Body) -> Wire:
+        reply = good(body)
+        if is_silent(body):
+            reply["choices"][0]["finish_reason"] = None
+        return sent(reply)
+
+    found = held(respond, tmp_path / "logs")
+    assert set(found.rows["status"]) == {Status.OK}
+    out = str(tmp_path / "study")
+    told = offrecord("import", "inspect", str(tmp_path / "logs"), "--out", out)
+    silent = sum(map(is_silent, found.server.bodies))
+    assert f"; {silent} did not say why they ended" in told.printed

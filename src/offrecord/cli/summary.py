@@ -126,4 +126,8 @@ def _came_back(transcript: pl.DataFrame) -> str:
     )
     shares = ", ".join(f"{count} {status}" for status, count in statuses.iter_rows())
     again = transcript["transport_retries"].sum()
-    return f"{transcript.height} replies: {shares}; {again} requests sent again"
+    open_ended = transcript.filter(status=Status.OK, stop_reason="unknown").height
+    told = f"{transcript.height} replies: {shares}; {again} requests sent again"
+    if open_ended:
+        told += f"; {open_ended} did not say why they ended, and may be cut off"
+    return told

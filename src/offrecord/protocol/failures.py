@@ -9,6 +9,7 @@ beside the raw response that it noted.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from copy import deepcopy
@@ -30,6 +31,9 @@ from offrecord.content import data_folder, read_document
 
 _TRIES: Final = 5
 """Of a request whose failures do not say whether asking again helps."""
+
+_SERIALIZER: Final = r"(?s)Pydantic serializer warnings:.*field_name='content'"
+"""What pydantic warns of where a content is of parts, which are read here."""
 
 _SAID: Final = frozenset({"text", "output_text"})
 """Types of parts of a content that are said; the others are thought."""
@@ -81,6 +85,8 @@ def watch_failures(model: Model) -> None:
     Args:
         model: As Inspect opens it.
     """
+    # Said once per reply by the type of a response whose content is a list.
+    warnings.filterwarnings("ignore", _SERIALIZER, UserWarning)
     api: Any = model.api
     generate, should_retry = api.generate, api.should_retry
     note = getattr(api, "on_response", None)

@@ -1,9 +1,9 @@
 """Copies: replies that came back in the very words of an earlier one.
 
 A gateway with a cache, or a temperature of 0, sends again what it sent before. Such a
-reply is no further sample, and a debate of such replies is no further debate. Blanks and
-line ends do not matter, since gateways add and drop some. Only what
-models say can be a copy, at a length at which it is no coincidence.
+reply is no further sample, and a debate of such replies is no further debate. Blanks
+and line ends do not matter, since gateways add and drop some. Only what models say can
+be a copy, at a length at which it is no coincidence.
 """
 
 from __future__ import annotations
