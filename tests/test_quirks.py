@@ -20,6 +20,7 @@ from inspect_ai.model import Model, get_model
 
 from offrecord.records import Ended, Form, Status
 from offrecord.task import debate
+from offrecord.transcript.answered import mixed_answers
 from offrecord.transcript.inspect_logs import import_inspect
 from offrecord.transcript.record import open_record
 from tests.fake_server import FakeServer, Wire, completion, http, well_formed
@@ -433,3 +434,24 @@ def test_replies_that_do_not_say_why_they_ended_are_counted(tmp_path: Path) -> N
     told = offrecord("import", "inspect", str(tmp_path / "logs"), "--out", out)
     silent = sum(map(is_silent, found.server.bodies))
     assert f"; {silent} did not say why they ended" in told.printed
+
+
+def test_channels_that_different_servers_answer_are_told(tmp_path: Path) -> None:
+    def hears_no_one(body: Body) -> bool:
+        return "no one" in asked(body)
+
+    def respond(body: Body) -> Wire:
+        server = "north" if hears_no_one(body) else "south"
+        return sent({**good(body), "provider": server, "system_fingerprint": "fp"})
+
+    rows = held(respond, tmp_path, rounds=2).rows
+    told = mixed_answers(rows)
+    assert "off_record by openai-api/north/fp; public by openai-api/south/fp" in told
+    public = pl.col("channel") == "public"
+    both = pl.when(public & (pl.col("turn") == 1)).then(pl.lit("openai-api/north/fp"))
+    shared = rows.with_columns(provider=both.otherwise("provider"))
+    assert mixed_answers(shared) == ""
+    few = rows.filter((pl.col("turn") == 1) | ~public)
+    assert mixed_answers(few) == ""
+    numbered = rows.with_columns(provider=pl.format("{}-{}", "channel", pl.row_index()))
+    assert mixed_answers(numbered) == ""

@@ -29,6 +29,9 @@ from inspect_ai.model import (
 
 from offrecord.content import data_folder, read_document
 
+SERVED_KEY: Final = "served_by"
+"""The key in an output's metadata under which it says who served it."""
+
 _TRIES: Final = 5
 """Of a request whose failures do not say whether asking again helps."""
 
@@ -46,6 +49,9 @@ _ERRORS: Final = ("error", "errors", "detail", "message")
 
 _FIELDS: Final = ("text", "thinking", "reasoning", "content")
 """Fields of a part that hold its words."""
+
+_SERVED: Final = ("provider", "system_fingerprint")
+"""Fields of a response that say who or what served it, behind the name of its model."""
 
 _response: Final = ContextVar[Mapping[str, Any]]("response")
 """The raw response to the request of this task, as soon as its provider has noted it:
@@ -151,6 +157,9 @@ async def _read(
         came = await _joined({**sent, "model": sent.get("model") or model}, came)
     if isinstance(came, ModelOutput) and came.choices and choices:
         _name_end(came, choices[0], sent.get("error"))
+        served = [str(sent[name]) for name in _SERVED if sent.get(name)]
+        if served:
+            came.metadata = {**(came.metadata or {}), SERVED_KEY: "/".join(served)}
     return came
 
 

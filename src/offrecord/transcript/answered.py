@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from typing import Final
+
 import polars as pl
 
 from offrecord.content.boundary.shown import escaped
 from offrecord.records import SCRIPTED, Status
 from offrecord.transcript.ended import first_ended
+
+_LEAST: Final = 8
+"""Replies of a channel from which it is no coincidence that it shares no server."""
 
 
 def mixed_answers(transcript: pl.DataFrame) -> str:
@@ -37,7 +43,31 @@ def mixed_answers(transcript: pl.DataFrame) -> str:
         .group_by("agent_model", maintain_order=True)
         .agg(pl.col("said").str.join("; "))
     )
-    return "; ".join(
+    several_told = [
         escaped(f"several models answered for {model}: {said}")
         for model, said in named.iter_rows()
+    ]
+    return "; ".join([*several_told, *_parted_servers(transcript)])
+
+
+def _parted_servers(transcript: pl.DataFrame) -> list[str]:
+    """Where two channels of a model were served by servers that they do not share.
+
+    A name that hardly ever comes twice (some servers number their replies) names none.
+    """
+    replies = first_ended(transcript).filter(pl.col("provider").is_not_null())
+    served = (
+        replies.group_by("agent_model", "channel")
+        .agg(pl.len(), by=pl.col("provider").unique().sort())
+        .filter(pl.col("len") >= _LEAST, 2 * pl.col("by").list.len() <= pl.col("len"))
+        .sort("agent_model", "channel")
     )
+    rows = served.select("agent_model", "channel", "by").rows()
+    return [
+        escaped(
+            f"different servers answered for {model}: "
+            f"{first} by {', '.join(one)}; {second} by {', '.join(other)}"
+        )
+        for (model, first, one), (other_model, second, other) in combinations(rows, 2)
+        if model == other_model and not {*one} & {*other}
+    ]

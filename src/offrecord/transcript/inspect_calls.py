@@ -11,6 +11,7 @@ from inspect_ai.model import ChatMessage, ContentReasoning
 
 from offrecord.protocol.elicitation import received, reply_of
 from offrecord.protocol.factors import check_name
+from offrecord.protocol.failures import SERVED_KEY
 from offrecord.records import FRAME_KEY, RECORD_KEY, STAMP_KEY, Form, Frame, Role, Stamp
 
 RECORDED: Final = frozenset(
@@ -111,9 +112,11 @@ def _asked(event: ModelEvent, stamp: Stamp) -> dict[str, Any]:
     # Our own providers say what they sent beyond Inspect's settings.
     settings |= (event.output.metadata or {}).get("settings", {})
     survey = stamp.form is Form.SURVEY
+    served = (event.output.metadata or {}).get(SERVED_KEY)
+    provider = event.model.split("/")[0]
     return {
         "structured": event.config.response_schema is not None if survey else None,
-        "provider": event.model.split("/")[0],
+        "provider": f"{provider}/{served}" if served else provider,
         "settings": json.dumps(settings, sort_keys=True, default=str),
         "transport_retries": event.retries or 0,
     }

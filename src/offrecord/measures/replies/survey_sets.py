@@ -199,7 +199,7 @@ def _keyed(line: str, scale: re.Pattern[str]) -> list[tuple[str, Node]]:
     """The keys of a line with their values: after a sign, or nothing but a number."""
     copy = plain_copy(line)
     if _BARE_LINE.fullmatch(copy):
-        return [pair.groups() for pair in _BARE.finditer(copy)]
+        return [(pair[1], pair[2]) for pair in _BARE.finditer(copy)]
     parts = _NEXT_KEY.split(scale.sub(" ", _RANGE_DASH.sub("-", copy), 1))
     matches = (_LINE.fullmatch(part.strip()) for part in parts)
-    return [match.groups() for match in matches if match]
+    return [(match[1], match[2]) for match in matches if match]
