@@ -94,3 +94,16 @@ def test_a_fault_of_inspect_is_one_line(
     [line] = done.stderr.splitlines()
     assert line.startswith("offrecord: ")
     assert said in line
+
+
+def test_a_line_says_why_requests_are_sent_again() -> None:
+    progress = Progress(ToDo(1, 0, 10))
+    refused = SimpleNamespace(exception_type="APIConnectionError", status_code=None)
+    limited = SimpleNamespace(exception_type="RateLimitError", status_code=429)
+    anyio.run(progress.on_model_retry, cast("Any", SimpleNamespace()))
+    assert progress.line(1) == "0 of 1 runs, 1 requests sent again (1 s)"
+    for data in (refused, limited, limited):
+        anyio.run(progress.on_model_retry, cast("Any", data))
+    assert progress.line(1) == (
+        "0 of 1 runs, 4 requests sent again (most often RateLimitError 429) (1 s)"
+    )

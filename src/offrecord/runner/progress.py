@@ -50,7 +50,9 @@ class Progress(Hooks):
     def __init__(self, todo: ToDo | None = None) -> None:
         self.todo = todo or ToDo(*map(int, os.environ[PROGRESS].split()))
         self.ended = self.todo.ended
-        self.calls = self.again = 0
+        self.calls = 0
+        self.again = Counter[str]()
+        """Requests that were sent again, by what came instead of a reply."""
         self.faults = Counter[str]()
         self.begun = time.monotonic()
         self.terminal = sys.stderr.isatty()
@@ -62,7 +64,7 @@ class Progress(Hooks):
         parts = [f"{self.ended:,} of {self.todo.planned:,} runs"]
         counts = {
             "calls": self.calls,
-            "requests sent again": self.again,
+            f"requests sent again{self._why()}": self.again.total(),
             "runs failed": self.faults.total(),
         }
         parts += [f"{many:,} {what}" for what, many in counts.items() if many]
@@ -90,10 +92,15 @@ class Progress(Hooks):
         self.calls += 1
         self.show()
 
-    async def on_model_retry(self, data: ModelRetry) -> None:  # noqa: ARG002
-        """Count a request that is sent again."""
-        self.again += 1
+    async def on_model_retry(self, data: ModelRetry) -> None:
+        """Count a request that is sent again; older releases do not say why."""
+        told = (getattr(data, name, None) for name in ("exception_type", "status_code"))
+        self.again[" ".join(str(part) for part in told if part)] += 1
         self.show()
+
+    def _why(self) -> str:
+        most = self.again.most_common(1)
+        return f" (most often {most[0][0]})" if most and most[0][0] else ""
 
     async def on_sample_end(self, data: SampleEnd) -> None:
         """Count a run, or the fault that ended it; Ctrl-C is none."""
