@@ -196,7 +196,7 @@ def _lines(found: Calibrated, rule: FiringRule) -> Iterator[str]:
     )
     yield f"opportunities    messages on the pressed side: {kinds}"
     yield (
-        f"false alarms     {_shown(calm)} of a {found.per}, where nothing presses "
+        f"false alarms     {_shown(calm)} of {found.per}s where nothing presses "
         f"({calm.messages:,} messages, {calm.runs:,} runs); at most "
         f"{100 * found.target:g} % in 95 of 100 calibrations"
     )
