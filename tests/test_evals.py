@@ -168,6 +168,10 @@ def test_what_was_withdrawn_is_no_evidence_and_its_replacement_is(
     )
     progress = progress_of(open_record(withdrawn))
     assert (progress.ended, progress.planned, progress.calls) == (1, 2, 8)
+    plan = offrecord("plan", "--out", str(withdrawn)).out
+    assert plan.startswith("offrecord: 2 runs, 1 of them done, 1 to go: up to 8 calls")
+    # What is done was paid for, so the figures that follow say what they are of.
+    assert "The whole design, with the runs that are done:\nruns        2 " in plan
     done = offrecord("run", "--out", str(withdrawn), "--", "--display", "none")
     assert done.code == 0
     assert "2 runs, 1 of them done, 1 to go: up to 8 calls" in done.err

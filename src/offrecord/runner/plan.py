@@ -81,7 +81,11 @@ def show_plan(
     """
     prices = read_prices(shown.prices) if shown.prices else None
     design = resolve_design(file, flags, options, out)
-    told = [announcement(to_do(design, out, planned_runs(design)))] if out else []
+    told = list[str]()
+    if out:
+        todo = to_do(design, out, planned_runs(design))
+        told += [announcement(todo)]
+        told += ["The whole design, with the runs that are done:"] if todo.ended else []
     if design.on and shown.until:
         raise OffrecordError("--until: a replay has one run of each, and no blocks")
     every = (*design.options, *options)
