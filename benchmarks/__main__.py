@@ -33,6 +33,7 @@ from benchmarks import (
     prefix_cache,
     probe,
     processor_time,
+    proxy,
     recovery,
     report,
     scale,
@@ -74,6 +75,7 @@ def main() -> None:
         "scale",
         "faults",
         "interruption",
+        "proxy",
         "fuzz",
     )
     parser.add_argument("name", nargs="?", choices=names, help="all by default")
@@ -105,6 +107,7 @@ def main() -> None:
         "scale": scale.run,
         "faults": partial(faults.run, given.seed),
         "interruption": partial(interruption.run, given.seed),
+        "proxy": proxy.run,
         "fuzz": fuzz.run,
     }
     console = Console()

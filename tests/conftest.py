@@ -22,8 +22,8 @@ SLOW: Final = frozenset(
         *("ask", "attacks", "audit", "batches", "blocks", "cache", "card", "cli"),
         *("comparable", "contrasts", "costs", "coverage", "declared", "docs"),
         *("entailment", "estimating", "generate", "llmagora_content"),
-        *("export", "faults", "fuzz", "guard_proxy", "guard_serve", "hierarchical"),
-        *("hostile", "inspect"),
+        *("export", "faults", "fuzz", "guard_examples", "guard_proxy"),
+        *("guard_serve", "hierarchical", "hostile", "inspect"),
         *(
             "interruption",
             "languages",

@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -87,17 +89,12 @@ def run_calls(calls: int, folder: Path) -> Guarded:
         calls: How many.
         folder: Empty; all files of the proxy go there.
     """
-    (folder / "guard.yaml").write_text(CONFIG, encoding="utf-8")
-    with FakeServer(respond=_respond) as server:
-        process = _started(server.url, folder)
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[0]
-        try:
-            answers = asyncio.run(_all(url, calls))
-            peak = _peak(process.pid)
-        finally:
-            process.terminate()
-            process.wait(30)
+    with (
+        FakeServer(respond=_respond) as server,
+        serving(server.url, folder) as (url, process),
+    ):
+        answers = asyncio.run(_all(url, calls))
+        peak = _peak(process.pid)
     assert not server.faults
     right = {one.number for one in answers if one.words == due(one.number)}
     left = {
@@ -105,6 +102,7 @@ def run_calls(calls: int, folder: Path) -> Guarded:
         for path in folder.rglob("*")
         if path.is_file()
     }
+    assert process.stdout is not None
     left["stdout"] = process.stdout.read()
     left["answers"] = "".join(f"{one.headers}{one.text}" for one in answers)
     return Guarded(
@@ -116,20 +114,41 @@ def run_calls(calls: int, folder: Path) -> Guarded:
     )
 
 
-def _started(upstream: str, folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def serving(
+    upstream: str, folder: Path, config: str = CONFIG, *options: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A proxy in a process of its own, while the context is open; its URL.
+
+    Args:
+        upstream: Where drafts come from.
+        folder: Its configuration and all that it writes go there.
+        config: The text of its `guard.yaml`.
+        options: Further ones of `guard serve`.
+    """
+    (folder / "guard.yaml").write_text(config, encoding="utf-8")
     serve = ["guard", "serve", "--config", "guard.yaml", "--upstream", upstream]
     places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME"), str(folder))
     root = Path(__file__).parents[1]
     paths = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
     with (folder / "stderr").open("w", encoding="utf-8") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.traced", "spans", *serve, "--port", "0"],
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tests.traced", "spans", *serve),
+                *("--port", "0", *options),
+            ],
             cwd=folder,
             env={**os.environ, **places, "PYTHONPATH": paths},
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
         )
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().split()[0], process
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def _peak(pid: int) -> float:

@@ -10,7 +10,7 @@ import json
 import time
 from typing import Any
 
-from tests.fake_server import FakeServer, Wire, completion, http, well_formed
+from tests.fake_server import Answer, FakeServer, Wire, completion, http, well_formed
 
 CHARACTERS = 4
 WORDS = " ".join(["reason"] * 44)
@@ -24,10 +24,17 @@ class PrefixServer(FakeServer):
         latency: Seconds from a request's last byte to its reply's first.
         step: Tokens of one block of the cache.
         minimum: Tokens below which nothing is read from it.
+        answer: Gives the text of a reply.
     """
 
-    def __init__(self, latency: float, step: int = 16, minimum: int = 0) -> None:
-        super().__init__(latency, respond=self._cached)
+    def __init__(
+        self,
+        latency: float,
+        step: int = 16,
+        minimum: int = 0,
+        answer: Answer = well_formed,
+    ) -> None:
+        super().__init__(latency, answer, respond=self._cached)
         self.step, self.minimum = step, minimum
         self.read: list[tuple[int, int]] = []
         """Of each request: tokens of its prompt, and those from the cache."""
@@ -53,7 +60,7 @@ class PrefixServer(FakeServer):
         for prefix in prefixes:
             self._readable.setdefault(prefix, now + self.latency)
         self.read.append((whole, hit))
-        text = well_formed(body["messages"])
+        text = self.answer(body["messages"])
         if " - " in text:
             text = f"{text.partition(' - ')[0]} - {WORDS}"
         reply = completion(body, text)
