@@ -6,13 +6,17 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.conftest import Offrecord
-from tests.guarded_calls import CANARY, KEY, KINDS, REASONS, run_calls
+from tests.fake_server import Ending, FakeServer, Wire
+from tests.guarded_calls import CANARY, KEY, KINDS, REASONS, run_calls, serving
 
+HELD = "decision: {question: '?', labels: [A, B]}\nrule: {action: block}\n"
 GOOD = "decision: {question: '?', labels: [A, B]}\n"
 UPSTREAM = "http://127.0.0.1:9/v1"
 CALLS = 240
@@ -121,3 +125,16 @@ def test_the_start_says_where_and_what_it_does_with_streams(
     assert where.endswith(f" guards {UPSTREAM}/chat/completions\n")
     assert said in what
     assert "Traceback" not in err
+
+
+def test_a_client_that_leaves_costs_no_more(tmp_path: Path) -> None:
+    with (
+        FakeServer(respond=lambda _: Wire(b"", Ending.STALL)) as server,
+        serving(server.url, tmp_path, HELD) as (url, _),
+    ):
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{url}/chat/completions", json={"messages": []}, timeout=0.5)
+        until = time.monotonic() + 20
+        while server.given_up < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+    assert server.given_up == 2, "the draft's call and the query's"
