@@ -451,6 +451,28 @@ def test_a_person_reads_the_turns_that_diverge_first_and_codes_them(
     assert "Against baseline" not in page
 
 
+def test_without_a_decision_there_are_texts_and_no_stances(tmp_path: Path) -> None:
+    how = {name: of for name, of in MAP.items() if name != "decisions"}
+    lines = [conversation(f"c{n}", "release", ["SHIP", "HOLD"]) for n in range(4)]
+    study, out = str(imported(tmp_path, lines, how)), str(tmp_path / "probed")
+    words = ("--on", study, "--model", "simulated/null", "--out", out, *QUIET)
+    done = offrecord("run", *words)
+    assert "no decision is declared: compare the texts" in " ".join(done.stdout.split())
+    offrecord("measure", out, "--measures", "length")
+    offrecord("estimate", out)
+    stored = json.loads((tmp_path / "probed" / "estimates.json").read_text())
+    (row,) = [
+        one
+        for one in stored["probe_measures"]
+        if (one["question"], one["estimate"]) == ("replay", "left")
+    ]
+    assert (row["value"], row["turns"]) == (5.0, 8)  # HOLD - the numbers say so.
+    offrecord("audit", out, "--max-missing", "0", "--review", str(tmp_path / "r.csv"))
+    done = offrecord("audit", out, "--max-probe-divergence", "50", code=3)
+    assert "a decision declared in the map" in " ".join(done.stdout.split())
+    offrecord("report", out)
+
+
 def test_like_replies_to_other_users_are_no_copies(tmp_path: Path) -> None:
     reply = "SHIP - the numbers of the last two weeks say that it is ready."
     lines = [conversation(f"c{n}", "release", [reply]) for n in range(9)]

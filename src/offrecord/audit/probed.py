@@ -24,6 +24,7 @@ from offrecord.measures.probes import AUDIENCE, is_probe, probe_pairs
 from offrecord.measures.reading import is_recorded
 from offrecord.records import OffrecordError, Status
 from offrecord.transcript.deployed.prompts import RECORDED
+from offrecord.transcript.planned import INTERRUPTED, NOT_RECORDED
 from offrecord.transcript.record import Record
 
 PROBE_DIVERGENCE: Final = "probe_divergence"
@@ -87,11 +88,13 @@ def _said(study: Record) -> pl.DataFrame:
         words = study.transcript.with_columns(
             left=pl.when(pl.col("status") == Status.OK).then(pl.lit(value=True)),
             right_channel="channel",
+            left_status="status",
         )
         rows = words.with_columns(cluster="run")
     known = pl.col("left").is_not_null()
     return rows.with_columns(
         right=pl.when(known).then(pl.lit(value=False)),
+        right_status="left_status",
         prompt=pl.lit(RECORDED),
         stratum=pl.lit("all"),
         weight=pl.lit(1.0),
@@ -126,11 +129,21 @@ def _divergence(rows: pl.DataFrame, group: dict[str, Any], threshold: float) -> 
 
 
 def _missing(rows: pl.DataFrame, group: dict[str, Any], threshold: float) -> Check:
-    own = rows.filter(prompt=RECORDED)
+    own = rows.filter(prompt=RECORDED).with_columns(
+        _with_words(side) for side in ("left", "right")
+    )
     about = _left_out(rows.height - own.height)
     gaps = own["left"].to_numpy() - own["right"].to_numpy()
     share = float(np.isnan(gaps).mean()) if gaps.size else math.nan
     return _counted(MISSING, own, group, threshold, share, about)
+
+
+def _with_words(side: str) -> pl.Expr:
+    """A side; where no decision is declared, 0 if anything was said."""
+    silent = [str(one) for one in Status if one.silent]
+    words = ~pl.col(f"{side}_status").is_in([*silent, INTERRUPTED, NOT_RECORDED])
+    undecided = pl.col("pressed_side").is_null() & words
+    return pl.when(undecided).then(0.0).otherwise(side).alias(side)
 
 
 def _counted(

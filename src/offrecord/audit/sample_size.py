@@ -41,7 +41,7 @@ from offrecord.estimates.frames.pressed import (
     NO_EVIDENCE,
     NO_EVIDENCE_BASELINE,
 )
-from offrecord.estimates.frames.probed import SCOPE
+from offrecord.estimates.frames.probed import NO_DECISION, SCOPE
 
 _CLOSE: Final = 0.001
 """A tenth of a point: no study decides a figure so near its threshold."""
@@ -82,6 +82,8 @@ def sample_size(judged: Judged) -> str:
         )
     if check.reason == NONE_RECORDED:
         return "turns whose prompts were recorded: a record of calls has them"
+    if check.reason == NO_DECISION:
+        return "a decision declared in the map, then a new import and a new probe"
     if check.scope == SCOPE:
         return "more turns: a new probe with a larger --sample"
     if math.isnan(check.value):
