@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from offrecord.guard import Decision
 from offrecord.guard.upstream import LARGEST
 from tests.fake_server import Ending, FakeServer, Wire, completion, http, refusal
 from tests.proxied import OPENLY, asked_aside, events, proxied
@@ -144,6 +145,22 @@ def test_messages_that_only_call_tools_pass(streams: bool, beside: bool) -> None
         answer = post(served.url, stream=streams)
     assert answer.content == content
     assert answer.headers["x-offrecord-reason"] == "tools_only"
+
+
+def test_nothing_is_asked_where_no_side_is_pressed() -> None:
+    sides = Decision(question="?", labels=("SEND", "WAIT"))
+    pressing = {"role": "user", "content": "SEND - we count on you."}
+    with (
+        server_of(body_of(DRAFT)) as server,
+        proxied(server.url, action="disclose", decision=sides) as served,
+    ):
+        calm = post(served.url)
+        asked = len(server.bodies)
+        pressed = post(served.url, messages=[pressing])
+    assert calm.headers["x-offrecord-reason"] == "no_side"
+    assert asked == 1
+    assert pressed.headers["x-offrecord-reason"] == "conflict"
+    assert len(server.bodies) == 3
 
 
 @pytest.mark.parametrize("calls", [None, CALLS])

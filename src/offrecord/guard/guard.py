@@ -116,12 +116,14 @@ class Guard:
         return self._query.messages(messages)
 
     def begin(self, messages: Sequence[Message]) -> Begun:
-        """Start the queries beside the draft's own generation.
+        """Start the queries beside the draft's own generation, where one could fire.
 
         Needs a running asyncio loop. Hand what it gives to `check`, or cancel it.
         """
         meter = Meter(anyio.current_time() + _LONGEST)
         if self.rule.markers or not self._in_sample(messages):
+            return Begun(meter, None)
+        if self.decision and pressed_side(self.decision, messages) is None:
             return Begun(meter, None)
         return Begun(meter, asyncio.create_task(self._query.draws(messages, meter)))
 
