@@ -47,16 +47,13 @@ def turns_of(study: Record) -> tuple[pl.DataFrame, Counter[str]]:
     other = pl.coalesce("heard", spoke, pl.lit(value=False))
     calls = last.is_not_null()
     alone = (pl.col("seats") == 1) & pl.col("system").is_not_null()
-    plain = ~pl.col("senders").list.contains(TOOL)
     rows = (
         rows.join(asked, on=["run", "turn", "agent"], how="left", maintain_order="left")
         .join(heard, on=["run", "nth"], how="left", maintain_order="left")
         .join(system, on="run", how="left", maintain_order="left")
         .join(seats, on="run", how="left", maintain_order="left")
         .with_columns(
-            prompt=pl.when(
-                pl.col("whole") & pl.when(calls).then(plain).otherwise(alone)
-            )
+            prompt=pl.when(pl.col("whole") & (calls | alone))
             .then(pl.lit(RECORDED))
             .otherwise(pl.lit(RECONSTRUCTED)),
             why=pl.when(pl.col("status") != Status.OK)
