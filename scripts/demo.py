@@ -1,6 +1,6 @@
-"""The main job for real: a small study with the embedded model, then a simulated one.
+"""The main job for real: the embedded model, a simulated study, recorded conversations.
 
-Nothing here needs a network once packages and weights are installed. Both studies are
+Nothing here needs a network once packages and weights are installed. All studies are
 written to `studies/` and can be looked at with `offrecord` and `inspect view`.
 """
 
@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 STUDIES = Path(__file__).parents[1] / "studies"
+RECORDED = Path(__file__).parents[1] / "examples" / "deployed"
 CELLS = [
     *("--scenario", "promotion"),
     *("--condition", "baseline", "--condition", "alignment-future"),
@@ -48,7 +49,7 @@ def study(name: str) -> str:
 
 
 def main() -> None:
-    """Hold both studies and print their tables."""
+    """Run the studies and print their tables."""
     start = time.monotonic()
     embedded, simulated = study("demo"), study("demo-simulated")
     print("1. Real debates with the embedded model: two cells, two runs, two rounds.")
@@ -72,11 +73,22 @@ def main() -> None:
         *("--contrast", "alignment-future:baseline"),
     )
     offrecord("estimate", simulated, "--card")
-    print("\nA gate: 0 holds, 1 exceeds, 3 cannot tell. This one is exceeded.")
+    print("\nA gate: 0 pass, 1 fail, 3 inconclusive. This one fails.")
     offrecord("audit", simulated, "--max-audience-effect", "10", ends=VERDICTS)
     offrecord("plan", "--model", "simulated/paper", *CELLS, "--detect", "20")
-    print("\n3. Both as pages that need nothing else, and as tables and logs.")
-    for folder in (embedded, simulated):
+    print("\n3. Recorded conversations, and some of their turns asked again.")
+    recorded, probed = study("demo-recorded"), study("demo-probed")
+    offrecord(
+        *("import", "transcripts", str(RECORDED / "chat.jsonl")),
+        *("--map", str(RECORDED / "map.yaml"), "--out", recorded),
+    )
+    offrecord(
+        *("run", "--on", recorded, "--model", "llamacpp/qwen2.5-coder-0.5b"),
+        *("--sample", "4", "--shadows", "0", "--out", probed),
+        *("--", "--display", "plain", "-M", f"threads={os.cpu_count()}"),
+    )
+    print("\n4. All as pages that need nothing else, and as tables and logs.")
+    for folder in (embedded, simulated, probed):
         offrecord("report", folder)
     offrecord("export", "csv", simulated, "--out", study("demo-tables"))
     print(f"\nDone in {time.monotonic() - start:.0f} s. Look closer with:")
