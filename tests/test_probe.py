@@ -294,6 +294,11 @@ def test_what_was_not_recorded_is_reconstructed_and_what_has_no_prompt_is_counte
         "a turn before which no one else said anything": 1,
         "a turn right behind the agent's own words": 1,
     }
+    nothing = [{"role": "user", "content": None}, said, said, said]
+    (tmp_path / "none").mkdir()
+    study = imported(tmp_path / "none", [{"id": "none", "messages": nothing}])
+    done = offrecord("plan", "--on", str(study), "--model", "m/m", code=2)
+    assert "no turn to ask" in done.stderr
     assert one_turn(probe, "two", 2).messages == [
         ("system", "S"),
         ("user", "Go?\n\nplanner: SHIP - yes."),
@@ -368,6 +373,7 @@ def test_turns_are_chosen_and_models_found(tmp_path: Path) -> None:
         (("--where", "agent=nobody"), "no turn to ask"),
         (("--condition", "baseline"), "leave conditions out"),
         (("--rounds", "3"), "leave rounds out"),
+        (("--channels", "public"), "a probe compares channels, so give two or more"),
     ):
         done = offrecord("plan", "--on", study, *words, code=2)
         assert message in done.stderr
@@ -443,6 +449,16 @@ def test_a_person_reads_the_turns_that_diverge_first_and_codes_them(
     coded = pl.read_parquet(out / "measures" / "second-coder.parquet")
     human = coded.filter(pl.col("code").is_not_null())
     assert human.height == 3
+    # A sheet without rows codes nothing, and takes no code away.
+    sheet.write_text(",".join(rows[0]) + "\n", encoding="utf-8")
+    done = offrecord(
+        *("measure", str(out), "--measures", "stance", "--read-sheet", str(sheet)),
+    )
+    assert f"{sheet}: it has no row" in done.stderr
+    kept = pl.read_parquet(out / "measures" / "second-coder.parquet")
+    assert kept.equals(coded)
+    done = offrecord("plan", "--on", str(out), "--model", "m/m", code=2)
+    assert "it is a probe itself: give the import" in done.stderr
     assert human["channel"].unique().to_list() == ["off_record"]
     offrecord("report", str(out))
     page = (out / "report.html").read_text(encoding="utf-8")

@@ -79,6 +79,8 @@ def design_over(
     if on:
         # A replay has its source's rounds, one run of each and no surveys.
         facts = open_record(on).facts
+        if facts.get("probe"):
+            raise OffrecordError(f"--on {on}: it is a probe itself: give the import")
         if facts.get("source") == TRANSCRIPTS:
             return _checked(_probe_design(fields, flags, facts))
         own = {"rounds": facts.get("rounds"), "runs": 1}
@@ -123,6 +125,11 @@ def _probe_design(
     asked = {"channels": CHANNELS, "sample": _TURNS, **fields, **flags}
     fixed = {"rounds": facts.get("rounds"), "runs": 1}
     made = new_design({}, {**asked, **fixed})
+    if not made.channels[1:]:
+        raise OffrecordError(
+            "--channels: a probe compares channels, so give two or more, the public "
+            "one first"
+        )
     if made.models:
         return made
     models = dict.fromkeys(one.model for one in probe_of(made).asked)

@@ -105,11 +105,7 @@ def _probe(
     turns, left_out = turns_of(study)
     turns = _wanted(with_factors(turns), where)
     if turns.is_empty():
-        why = "; ".join(f"{n} times {reason}" for reason, n in left_out.items())
-        raise OffrecordError(
-            f"--on {on}: no turn to ask{f' ({why})' if why else ''}; look at "
-            "--where, and at what the import left out"
-        )
+        raise _nothing(on, left_out)
     chosen = drawn(turns.sort("run", "nth"), sample, seed)
     runs = chosen["run"].unique().implode()
     words = said(study).filter(pl.col("run").is_in(runs))
@@ -130,7 +126,17 @@ def _probe(
         for model, some in by_model.items():
             cell = _cell(own.row(0, named=True), model)
             asked.append(Asked(name, model, cell, numbers[name], tuple(some)))
+    if not asked:
+        raise _nothing(on, left_out)
     return Probe(tuple(asked), turns.height, dict(left_out))
+
+
+def _nothing(on: str, left_out: Mapping[str, int]) -> OffrecordError:
+    why = "; ".join(f"{n} times {reason}" for reason, n in left_out.items())
+    return OffrecordError(
+        f"--on {on}: no turn to ask{f' ({why})' if why else ''}; look at "
+        "--where, and at what the import left out"
+    )
 
 
 def _wanted(turns: pl.DataFrame, where: tuple[str, ...]) -> pl.DataFrame:

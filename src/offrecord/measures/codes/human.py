@@ -117,7 +117,9 @@ def read_sheet(path: Path, texts: pl.DataFrame, seed: int, coder: str) -> Coded:
     lines: dict[str, dict[int, Mapping[str, str]]] = {}
     for number, cells in _cells(path):
         lines.setdefault(cells["id"], {})[number] = cells
-    if lines and not known.keys() & lines.keys():
+    if not lines:
+        raise OffrecordError(f"{path}: it has no row, so there are no codes to read")
+    if not known.keys() & lines.keys():
         raise OffrecordError(
             f"{path}: none of its ids is of this study with seed {seed}: give the "
             "study and the seed that it was written with"
