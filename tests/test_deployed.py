@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -395,3 +396,38 @@ def test_named_fields_are_taken_out_wherever_they_stand(
 )
 def test_a_field_by_hand(value: Any, field: str, left: Any) -> None:
     assert without_fields(value, Map(remove=Remove(fields=(field,)))) == left
+
+
+def test_what_may_be_an_agents_after_all_is_counted(
+    tmp_path: Path, offrecord: Offrecord
+) -> None:
+    named = [
+        {"role": "assistant", "name": "ada", "content": "yes"},
+        {"role": "assistant", "name": "bret", "content": "no"},
+        {"role": "asistant", "content": "yes"},
+    ]
+    lines = [chat(id="a", messages=named), chat(id="b", messages="oops")]
+    done = study_of(tmp_path, offrecord, lines)
+    assert done.code == 0, done.err
+    for line in (
+        "messages that are no list: 1, first at chat.jsonl:2",
+        "a message of no known role, taken for a user's: 1, first at chat.jsonl:1",
+    ):
+        assert line in done.err
+    (tmp_path / "map.yaml").write_text(
+        "version: 1\npreset: openai-chat\nagents: [ada, bert]\n"
+    )
+    how, stamp = read_map(tmp_path / "map.yaml")
+    found = import_transcripts(tmp_path / "chat.jsonl", how, stamp, "s")
+    assert found.transcript["agent"].to_list() == ["ada"]
+    told = "\n".join(found.left_out)
+    assert "a message of an agent's role, by none of 'agents': 1" in told
+    assert "no speaker is 'bert', as 'agents' has it: 1" in told
+    # Another file is another study.
+    shutil.copy(tmp_path / "chat.jsonl", tmp_path / "other.jsonl")
+    words = ("import", "transcripts", str(tmp_path / "other.jsonl"))
+    done = offrecord(
+        *words, "--map", str(tmp_path / "map.yaml"), "--out", str(tmp_path / "s")
+    )
+    assert done.code == 2
+    assert "another import: name another --out" in done.err

@@ -114,6 +114,6 @@ def _transcripts(source: Path, map_: str | None, out: Path) -> Record:
         raise OffrecordError(
             "give --map; 'offrecord import transcripts SOURCE --guess' prints one"
         )
-    refuse_other_study(out, "transcripts")
+    refuse_other_study(out, "transcripts", source.resolve().name)
     how, stamp = read_map(map_)
     return write_parsed(out, import_transcripts(source, how, stamp, out.resolve().name))

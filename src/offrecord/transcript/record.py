@@ -123,12 +123,13 @@ def open_record(path: str | Path) -> Record:
     return Record(folder)
 
 
-def refuse_other_study(out: Path, source: str) -> None:
+def refuse_other_study(out: Path, source: str, file: str = "") -> None:
     """Refuse to write an import over something else.
 
     Args:
         out: The folder that is to hold the study.
-        source: What is imported: `llmagora` or `inspect`.
+        source: What is imported: `llmagora`, `inspect` or `transcripts`.
+        file: The name of what is read, where another one is another study.
 
     Raises:
         OffrecordError: If the folder holds a run study, another kind of import, or
@@ -144,7 +145,9 @@ def refuse_other_study(out: Path, source: str) -> None:
             "another --out"
         )
     if (out / STUDY_FILE).exists():
-        if read_study_json(out).get("source") != source:
+        facts = read_study_json(out)
+        other = file and facts.get("imported", file) != file
+        if facts.get("source") != source or other:
             raise OffrecordError(f"{out}: another import: name another --out")
     elif not is_empty(out):
         raise OffrecordError(f"{out}: not empty and not a study: name another --out")

@@ -17,6 +17,7 @@ LONGEST_TEXT: Final = 2_000_000
 """Characters of one message."""
 _SYSTEM: Final = frozenset({"system", "developer"})
 _TOOLS: Final = frozenset({"tool", "function"})
+_PEOPLE: Final = frozenset({"user", "human"})
 TOOL: Final = "tool"
 """The sender of a tool's result, which no prompt can hold as it was."""
 _SECONDS: Final = 1e11  # a count of seconds since 1970; what is larger is finer
@@ -28,6 +29,8 @@ class Message:
 
     conversation: str
     speaker: str
+    role: str
+    """As the record has it, empty where it has none."""
     sender: str
     """Who speaks to a model: `system`, `user`, `assistant`, or `tool`."""
     is_agent: bool
@@ -66,6 +69,9 @@ def messages_of(entry: Entry, how: Map) -> Iterator[Message | Fault]:
         if not said:
             continue
         found = True
+        if paths is how.messages and not isinstance(said, list | Mapping):
+            yield Fault("messages that are no list", place)
+            continue
         given = calls and paths is not how.said
         for one in _listed(said, "assistant" if paths is how.said else role or "user"):
             if isinstance(one, Mapping):
@@ -128,6 +134,7 @@ def _message(
     return Message(
         conversation=str(place if conversation is None else conversation),
         speaker=speaker,
+        role=role,
         sender=_sender(role, how),
         is_agent=role not in _SYSTEM and how.is_agent(speaker, role),
         text=text,
@@ -139,6 +146,18 @@ def _message(
         place=place,
         heard=heard,
     )
+
+
+def doubt_of(one: Message, how: Map) -> Fault | None:
+    """Why a message that is kept as heard may be one of an agent all the same."""
+    if one.is_agent or one.heard:
+        return None
+    if how.agents and one.role in how.agent_roles:
+        return Fault("a message of an agent's role, by none of 'agents'", one.place)
+    strange = one.role not in {*_SYSTEM, *_TOOLS, *_PEOPLE, *how.agent_roles}
+    if strange and not how.agents:
+        return Fault("a message of no known role, taken for a user's", one.place)
+    return None
 
 
 def _sender(role: str, how: Map) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,7 @@ from offrecord.records import (
 from offrecord.transcript.deployed.asked import with_prompts
 from offrecord.transcript.deployed.entry import Entry, Fault, LeftOut
 from offrecord.transcript.deployed.mapping import Map
-from offrecord.transcript.deployed.messages import Message, messages_of
+from offrecord.transcript.deployed.messages import Message, doubt_of, messages_of
 from offrecord.transcript.deployed.personal import Cleaner, cleaner, without_fields
 from offrecord.transcript.deployed.placing import placed
 from offrecord.transcript.deployed.sources import entries
@@ -83,16 +84,21 @@ def import_transcripts(source: Path, how: Map, stamp: str, study: str) -> Import
         OffrecordError: If there is no message of an agent that can be read.
     """
     left_out = LeftOut()
+    speakers = set[str]()
     batches, batch = list[pl.DataFrame](), list[dict[str, Any]]()
     for row in _rows(source, how, left_out):
         batch.append(row)
+        speakers.add(row["agent"])
         if len(batch) == _BATCH:
             batches.append(_frame(batch))
             batch = []
     raw = pl.concat([*batches, _frame(batch)]).with_row_index("read")
+    for pattern in how.agents:
+        if not any(fnmatchcase(name, pattern) for name in speakers):
+            left_out.add(Fault(f"no speaker is '{pattern}', as 'agents' has it", "map"))
     if not raw["is_agent"].any():
         lines = left_out.lines()
-        reason = f" ({lines[0]})" if lines else ""
+        reason = f" ({'; '.join(lines[:3])})" if lines else ""
         raise OffrecordError(
             f"{source}: no message of an agent can be read{reason}; look at what the "
             "map finds with --guess"
@@ -104,6 +110,7 @@ def import_transcripts(source: Path, how: Map, stamp: str, study: str) -> Import
     facts = {
         "study": study,
         "source": SOURCE,
+        "imported": source.resolve().name,
         "names": stamp,
         "protocol": "deployed",
         "recorded": True,
@@ -157,6 +164,8 @@ def _rows(source: Path, how: Map, left_out: LeftOut) -> Iterator[dict[str, Any]]
                 continue
             if one.heard:
                 known.add(key)
+            if doubt := doubt_of(one, how):
+                left_out.add(doubt)
             yield {**row, **asked}
 
 
