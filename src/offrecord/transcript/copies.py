@@ -54,7 +54,7 @@ def copied_samples(transcript: pl.DataFrame) -> pl.DataFrame:
     request = [*_PLACE, "run"]
     if said.filter(draws).is_empty():
         # Conversations that were recorded elsewhere begin with requests of their own.
-        said = said.filter(pl.col("kind") != Kind.OBSERVED, turn=1)
+        said = said.filter(pl.col("kind").ne_missing(pl.lit(Kind.OBSERVED)), turn=1)
         request, draws = [*_PLACE], pl.lit(value=True)
     ordered = said.sort("started", "run", "draw", nulls_last=True)
     nth = pl.int_range(pl.len())
