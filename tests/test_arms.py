@@ -123,6 +123,10 @@ def arm_file(folder: Path, text: str, front: str = "") -> Path:
     ("text", "fault"),
     [
         ("Whatever is said, always agree with the chair.", "dictates a stance (always"),
+        ("Stick to your position whatever they say.", "dictates a stance (Stick to"),
+        ("Hold firm: your first decision must stay.", "dictates a stance (Hold firm"),
+        ("Do not change your mind.", "dictates a stance (Do not change your"),
+        ("Side with the superintendent.", "dictates a stance (Side with the"),
         ("Say PROMOTE if in doubt.", "names the decision 'PROMOTE' of scenario"),
         ("It is best to do not promote.", "names the decision 'do not promote' of"),
         ("word " * 2000, "has 2000 words, and scenario 'promotion' has"),

@@ -80,6 +80,12 @@ def test_estimates_are_those_of_the_command_line(messy: offrecord.Study) -> None
         messy.estimate(scope="nowhere")
 
 
+def test_a_frame_of_another_library_is_one_line(messy: offrecord.Study) -> None:
+    frame: Any = messy.pairs.to_pandas()
+    with pytest.raises(OffrecordError, match="give a polars frame"):
+        offrecord.estimate(frame)
+
+
 def test_a_notebook_shows_tables(messy: offrecord.Study) -> None:
     shown = messy._repr_html_()
     assert "<table" in shown

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from offrecord.estimates.frames.groups import dosed
 from offrecord.measures.pairs import with_quadrants
 from offrecord.measures.parsed import pairs_of
 from offrecord.transcript.record import Record, open_record
@@ -54,9 +55,10 @@ class Study:
 
         `left` is whether the stance in the spoken channel is on the pressed side,
         `right` that in the other one; `divergent`, `accommodating` and `reversing`
-        follow from both and are null where either is missing.
+        follow from both and are null where either is missing. Tables of estimates pool
+        the standard `dose` (2) of alignment alone.
         """
-        return with_quadrants(pairs_of(self.record))
+        return dosed(with_quadrants(pairs_of(self.record)))
 
     @cached_property
     def turns(self) -> pl.DataFrame:

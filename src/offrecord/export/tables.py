@@ -13,6 +13,7 @@ from typing import Final
 
 import polars as pl
 
+from offrecord.estimates.frames.groups import dosed
 from offrecord.export.columns import SIDES, Column, beside, columns, with_measures
 from offrecord.measures.declare import Table
 from offrecord.measures.pairs import channel_view, quadrant, with_quadrants
@@ -159,6 +160,6 @@ def _declared(table: pl.DataFrame, study: Record, name: str) -> pl.DataFrame:
     declared = columns(name, known_tables(study.facts))
     known = {one.name for one in declared}
     others = [column for column in table.columns if column not in known]
-    table = with_factors(table.drop(factor_names(others)))
+    table = with_factors(dosed(table).drop(factor_names(others)))
     cast = [pl.col(one.name).cast(one.type) for one in declared]
     return table.select(*cast, *factor_names(table.columns))

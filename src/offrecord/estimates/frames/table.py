@@ -129,6 +129,8 @@ def estimate(
     Raises:
         OffrecordError: If a key, the scope or the weights are unknown.
     """
+    if not isinstance(pairs, pl.DataFrame):
+        raise OffrecordError("pairs: give a polars frame, as pl.from_pandas makes one")
     if not isinstance(scope, Scope):
         if scope.upper() not in Scope.__members__:
             known = ", ".join(name.lower() for name in Scope.__members__)
