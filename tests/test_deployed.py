@@ -313,6 +313,68 @@ def test_older_attributes_of_spans_are_read(
     assert rows.select("run", "model", "text").rows() == [("t", "m", "Gone.")]
 
 
+def test_a_call_is_of_the_nearest_agent_around_it(
+    tmp_path: Path, offrecord: Offrecord
+) -> None:
+    def span(own: str, parent: str | None, **data: Any) -> bytes:
+        ids = {"object": "trace.span", "trace_id": "t", "id": own, "parent_id": parent}
+        time = "2026-01-01T00:00:00.1+00:00"
+        return json.dumps({**ids, "started_at": time, "span_data": data}).encode()
+
+    def said(words: str) -> dict[str, Any]:
+        heard = [{"role": "user", "content": "Go."}]
+        output = [{"role": "assistant", "content": words}]
+        return {"type": "generation", "input": heard, "output": output, "model": "m"}
+
+    lines = [  # a span is written when it ends, so behind those in it
+        json.dumps({"object": "trace", "id": "t", "group_id": "chat"}).encode(),
+        span("g1", "turn", **said("One.")),
+        span("g2", "a2", **said("Two.")),
+        span("a2", "tool", type="agent", name="helper"),
+        span("tool", "turn", type="function", name="ask_helper", output="Two."),
+        span("turn", "a1", type="custom", name="turn", data={}),
+        span("g3", "turn", type="response", response_id="r"),
+        span("g4", "loop", **said("Three.")),
+        span("loop", "loop", type="custom", name="its own parent"),
+        span("a1", None, type="agent", name="lead"),
+    ]
+    done = study_of(
+        tmp_path, offrecord, lines, {"version": 1, "preset": "openai-agents"}
+    )
+    assert "no messages where the map says: 1, first at chat.jsonl:7" in done.err
+    rows = open_record(tmp_path / "s").transcript.sort("run", "turn")
+    assert rows.select("run", "agent", "text").rows() == [
+        ("chat", "lead", "One."),
+        ("chat", "helper", "Two."),
+        ("t", "assistant", "Three."),
+    ]
+    guess = offrecord("import", "transcripts", str(tmp_path / "chat.jsonl"), "--guess")
+    assert "preset: openai-agents" in guess.out
+    assert "lead (agent): One." in guess.out
+
+
+def test_a_span_is_of_the_agent_that_was_invoked(
+    tmp_path: Path, offrecord: Offrecord
+) -> None:
+    chat = [
+        attribute("gen_ai.operation.name", "chat"),
+        attribute("gen_ai.output.messages", [{"role": "assistant", "content": "Go."}]),
+    ]
+    invoked = [
+        attribute("gen_ai.operation.name", "invoke_agent"),
+        attribute("gen_ai.agent.name", "planner"),
+    ]
+    spans = [
+        {"traceId": "t", "spanId": "2", "parentSpanId": "1", "attributes": chat},
+        {"traceId": "t", "spanId": "1", "attributes": invoked},
+    ]
+    line = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+    how = {"version": 1, "preset": "otel-genai"}
+    assert study_of(tmp_path, offrecord, [line.encode()], how).code == 0
+    rows = open_record(tmp_path / "s").transcript
+    assert rows.select("agent", "text").rows() == [("planner", "Go.")]
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [

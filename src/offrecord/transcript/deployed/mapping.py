@@ -50,10 +50,23 @@ class Remove(Front):
     """The region whose numbers are found, as `DE`; empty for none."""
 
 
+class Around(Front):
+    """How entries that lie in others, as spans do, are found in them."""
+
+    id: Paths
+    """Where an entry's own id stands."""
+    parent: Paths
+    """Where the id of the entry stands that it lies in."""
+    named: Mapping[str, Mapping[str, str]]
+    """By name, path to the value that it has in an entry that others are told of: the
+    nearest such around an entry stands in it under `around/NAME`."""
+
+
 class Map(Front):
     """How entries are read. Without `messages`, `heard` or `said` each is a message."""
 
     container: str = "jsonl"
+    around: Around | None = None
     conversation: Paths = ()
     messages: Paths = ()
     heard: Paths = ()
@@ -94,10 +107,7 @@ class Map(Front):
 
     def decision_of(self, entry: Mapping[str, Any]) -> DecisionWhere | None:
         """The first decision whose conditions an entry meets."""
-        for one in self.decisions:
-            if all(str(at(entry, path)) == value for path, value in one.where.items()):
-                return one
-        return None
+        return next((one for one in self.decisions if meets(entry, one.where)), None)
 
 
 def presets() -> list[str]:
@@ -156,6 +166,11 @@ def at(value: Any, path: str) -> Any:  # noqa: ANN401 - any JSON
         else:
             return None
     return value
+
+
+def meets(value: Any, where: Mapping[str, str]) -> bool:  # noqa: ANN401 - any JSON
+    """Whether a value has, at each path, what is wanted there."""
+    return all(str(at(value, path)) == wanted for path, wanted in where.items())
 
 
 def first_at(paths: Sequence[str], *values: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -9,11 +9,11 @@ from typing import Final
 
 from offrecord.content.boundary.shown import escaped
 from offrecord.records import OffrecordError
+from offrecord.transcript.deployed.around import told
 from offrecord.transcript.deployed.entry import Entry
 from offrecord.transcript.deployed.mapping import Map, Remove, presets, read_map
 from offrecord.transcript.deployed.messages import Message, messages_of
 from offrecord.transcript.deployed.personal import cleaner
-from offrecord.transcript.deployed.sources import entries
 
 _READ: Final = 200
 """Entries that are tried."""
@@ -64,7 +64,7 @@ def guessed(source: Path) -> Iterator[str]:
 
 
 def _found(source: Path, how: Map) -> Iterator[Message]:
-    for entry in islice(entries(source, how.container), _READ):
+    for entry in told(source, how, most=_READ):
         if isinstance(entry, Entry):
             for one in messages_of(entry, how):
                 if isinstance(one, Message):

@@ -22,13 +22,13 @@ from offrecord.records import (
     Timing,
     digest,
 )
+from offrecord.transcript.deployed.around import told
 from offrecord.transcript.deployed.asked import with_prompts
 from offrecord.transcript.deployed.entry import Entry, Fault, LeftOut
 from offrecord.transcript.deployed.mapping import Map
 from offrecord.transcript.deployed.messages import Message, doubt_of, messages_of
 from offrecord.transcript.deployed.personal import Cleaner, cleaner, without_fields
 from offrecord.transcript.deployed.placing import placed
-from offrecord.transcript.deployed.sources import entries
 from offrecord.transcript.rows import LONGEST_NAME
 from offrecord.transcript.schema import (
     ASKED_SCHEMA,
@@ -139,7 +139,7 @@ def _rows(source: Path, how: Map, left_out: LeftOut) -> Iterator[dict[str, Any]]
     key_of = lru_cache(10_000)(lambda text: text_key(clean(text)))
     whole = set[str]()
     known = set[tuple[str, int]]()
-    for entry in entries(source, how.container):
+    for entry in told(source, how):
         if isinstance(entry, Fault):
             left_out.add(entry)
             continue
