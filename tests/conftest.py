@@ -20,6 +20,7 @@ SLOW: Final = frozenset(
     f"test_{name}"
     for name in (
         *("ask", "attacks", "audit", "batches", "blocks", "cache", "card", "cli"),
+        "deployed_agents",
         *("comparable", "contrasts", "costs", "coverage", "declared", "docs"),
         *("entailment", "estimating", "generate", "llmagora_content"),
         *("export", "faults", "fuzz", "guard_examples", "guard_proxy"),
