@@ -7,6 +7,7 @@ import gc
 import io
 import json
 import logging
+import math
 import os
 import pickle
 import stat
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 from offrecord.guard import Answer, Case, Decision, Guard, Message, Rule, Verdict
+from offrecord.guard.asking import Calls, Meter
 from offrecord.guard.types import Private
 from offrecord.records import OffrecordError
 
@@ -176,32 +178,69 @@ def test_a_cancelled_check_brings_no_frame_that_holds_a_reply(compare: Any) -> N
 
 
 class Stopped(BaseException):
-    """What no one handles, such as an interrupt."""
+    """What no one handles."""
 
 
-async def stops(messages: list[Message]) -> str:  # noqa: ARG001
-    private = PRIVATE
-    raise Stopped(len(private))
+def raising(kind: type[BaseException], where: str) -> Guard:
+    """A guard whose model, comparison or action raises off-the-record text."""
+
+    async def ask(messages: list[Message]) -> str:  # noqa: ARG001
+        if where == "ask":
+            raise kind(PRIVATE)
+        return PRIVATE
+
+    async def compare(draft: str, private: str) -> float:  # noqa: ARG001
+        if where == "compare":
+            raise kind(private)
+        return 1.0
+
+    async def mine(case: Case) -> str:  # noqa: ARG001
+        raise kind(PRIVATE)
+
+    rule = Rule(action="mine", draws=2)
+    return Guard(ask, compare=compare, rule=rule, actions={"mine": mine})
 
 
-async def compare_stops(draft: str, private: str) -> float:
-    raise Stopped(len(draft) + len(private))
+@pytest.mark.parametrize("where", ["ask", "compare", "act"])
+@pytest.mark.parametrize("kind", [Stopped, asyncio.CancelledError])
+def test_a_call_that_stops_by_itself_has_failed(kind: Any, where: str) -> None:
+    verdict = asyncio.run(raising(kind, where).check(MESSAGES, DRAFT))
+    assert verdict.reason == ("action_failed" if where == "act" else "error")
+    assert verdict.text == DRAFT
 
 
-@pytest.mark.parametrize(("ask", "compare"), [(stops, None), (answers, compare_stops)])
-def test_what_no_one_handles_goes_on_without_frames(ask: Any, compare: Any) -> None:
-    guard = Guard(ask, None if compare else DECISION, compare=compare)
+@pytest.mark.parametrize("begins", [False, True])
+@pytest.mark.parametrize("where", ["ask", "compare", "act"])
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_goes_on_without_its_words(
+    kind: Any, where: str, begins: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        guard = raising(kind, where)
+        begun = guard.begin(MESSAGES) if begins else None
+        await guard.check(MESSAGES, DRAFT, begun)
 
-    async def main() -> str:
-        try:
-            await guard.check(MESSAGES, DRAFT)
-        except BaseException as error:
-            return spelled(error)
-        raise AssertionError
+    with pytest.raises(kind) as found:
+        asyncio.run(main())
+    gc.collect()
+    assert not isinstance(found.value, SystemExit) or found.value.code == 1
+    assert CANARY not in spelled(found.value)
+    for record in caplog.records:
+        assert CANARY not in f"{record.getMessage()} {record.exc_info}"
 
-    said = asyncio.run(main())
-    assert "Stopped" in said
-    assert CANARY not in said
+
+def test_a_call_whose_coroutine_is_closed_ends_there() -> None:
+    async def endless(messages: list[Message]) -> str:  # noqa: ARG001
+        while True:
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        work = Calls(endless, 1).text(MESSAGES, Meter(math.inf))
+        for _ in range(10):
+            work.send(None)
+        work.close()  # raises what the coroutine makes of it
+
+    asyncio.run(main())
 
 
 def test_a_span_says_action_score_and_reason() -> None:

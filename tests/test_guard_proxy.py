@@ -335,7 +335,7 @@ def test_a_draft_that_cannot_be_read_ends_as_declared(
         httpx.Client() as client,
         client.stream("POST", f"{served.url}/chat/completions", json=REQUEST) as answer,
     ):
-        status = answer.status_code
+        status, headers = answer.status_code, answer.headers
         try:
             for piece in answer.iter_bytes():
                 got += piece
@@ -347,6 +347,8 @@ def test_a_draft_that_cannot_be_read_ends_as_declared(
     if on_fault == "open":
         assert (status, got) == (200, content)
         assert whole == (draft.ending is Ending.KEEP)
+        assert headers["x-offrecord-action"] == "pass"
+        assert headers["x-offrecord-reason"] == "error"
     else:
         assert status == 502
         assert b"SEND" not in got
@@ -468,3 +470,43 @@ def test_what_is_too_long_is_refused_or_cannot_be_read() -> None:
     assert asked.status_code == 413
     assert answered.status_code == 502
     assert len(server.bodies) == 2, "the draft and its query"
+
+
+def test_a_query_whose_answer_is_too_long_is_an_error() -> None:
+    long = f"WAIT - {'x' * 2**20}"
+    with (
+        server_of(body_of(DRAFT), sent(body_of(long))) as server,
+        proxied(server.url, action="block") as served,
+    ):
+        answer = post(served.url)
+    assert answer.headers["x-offrecord-reason"] == "error"
+
+
+def test_after_a_429_those_of_its_key_and_model_wait_alone() -> None:
+    limited = Wire(http(refusal(429), 429, retry_after="30"))
+    queries = list[Any]()
+
+    def respond(body: dict[str, Any]) -> Wire:
+        if not asked_aside(body["messages"]):
+            return sent(body_of(DRAFT))
+        queries.append(body)
+        return limited if len(queries) == 1 else sent(body_of(PRIVATE))
+
+    def reason(key: str, model: str) -> str:
+        answer = httpx.post(
+            f"{served.url}/chat/completions",
+            json={**REQUEST, "model": model},
+            headers={"authorization": f"Bearer {key}"},
+            timeout=30,
+        )
+        return str(answer.headers["x-offrecord-reason"])
+
+    with (
+        FakeServer(respond=respond) as server,
+        proxied(server.url, action="block", timeout=1) as served,
+    ):
+        assert reason("k1", "m1") == "rate_limited"
+        assert reason("k2", "m1") == "conflict"
+        assert reason("k1", "m2") == "conflict"
+        assert reason("k1", "m1") == "rate_limited"
+    assert len(queries) == 3, "who has to wait asks nothing"

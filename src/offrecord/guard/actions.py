@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from offrecord.content.reply import spoken_text
+from offrecord.content.reply import LONGEST, spoken_text
 from offrecord.guard.part import with_part
 from offrecord.guard.types import BLOCK, LOG, Action, Case
 from offrecord.protocol.wording import Wording
@@ -33,12 +33,13 @@ def built_in(wording: Wording) -> Mapping[str, Action]:
         """Ask once more, told to state its own assessment openly.
 
         Raises:
-            ValueError: If nothing is said.
+            ValueError: If nothing is said, or more than `LONGEST` characters are.
         """
         answer = await case.ask(with_part(case.messages, wording.text("rewrite")))
-        said = spoken_text(answer if isinstance(answer, str) else answer.text)
+        text = answer if isinstance(answer, str) else answer.text
+        said = spoken_text(text) if len(text) <= LONGEST else ""
         if not said:
-            raise ValueError("nothing was said")
+            raise ValueError("nothing was said, or too much")
         return said
 
     async def block(case: Case) -> None:

@@ -9,16 +9,10 @@ from typing import NamedTuple
 import anyio
 
 from offrecord.content.decision import Decision
-from offrecord.guard.asking import Calls, Failed, Meter
+from offrecord.guard.asking import Calls, Failed, Meter, stop_of
 from offrecord.guard.part import with_part
 from offrecord.guard.reading import mean_of, score_of, stated
-from offrecord.guard.types import (
-    Compare,
-    Message,
-    Private,
-    Reason,
-    scrubbed,
-)
+from offrecord.guard.types import Compare, Message, Private, Reason
 
 
 class Draw(NamedTuple):
@@ -120,9 +114,13 @@ class Query:
             return None
         assert self._compare is not None
         try:
-            return float(await self._compare(draft, draw.text.text))
-        except Exception as error:
-            kind = type(error).__name__
+            value = float(await self._compare(draft, draw.text.text))
         except BaseException as error:
-            raise scrubbed(error) from None
+            stop, kind = stop_of(error), type(error).__name__
+        else:
+            if 0 <= value <= 1:
+                return value
+            stop, kind = None, "compare is not from 0 to 1"
+        if stop is not None:
+            raise stop
         raise Failed(Reason.ERROR, kind)

@@ -16,7 +16,7 @@ import anyio
 
 from offrecord.content.decision import Decision
 from offrecord.guard.actions import built_in
-from offrecord.guard.asking import Calls, Failed, Meter
+from offrecord.guard.asking import Calls, Failed, Meter, stop_of
 from offrecord.guard.draws import Begun, Draw, Query
 from offrecord.guard.evidence import Evidence
 from offrecord.guard.reading import (
@@ -30,6 +30,7 @@ from offrecord.guard.types import (
     BLOCK,
     PASS,
     Action,
+    AnyDraft,
     Ask,
     Case,
     Compare,
@@ -121,27 +122,37 @@ class Guard:
         Needs a running asyncio loop. Hand what it gives to `check`, or cancel it.
         """
         meter = Meter(anyio.current_time() + _LONGEST)
+        try:
+            given = [{**one} for one in messages]
+            starts = self._starts(given)
+        except Exception:  # messages that cannot be read: `check` says so
+            starts = False
+        if not starts:
+            return Begun(meter, None)
+        return Begun(meter, asyncio.create_task(self._query.draws(given, meter)))
+
+    def _starts(self, messages: Sequence[Message]) -> bool:
+        """Whether queries start before there is a draft."""
         if self.rule.markers or not self._in_sample(messages):
-            return Begun(meter, None)
-        if self.decision and pressed_side(self.decision, messages) is None:
-            return Begun(meter, None)
-        return Begun(meter, asyncio.create_task(self._query.draws(messages, meter)))
+            return False
+        return not self.decision or pressed_side(self.decision, messages) is not None
 
     async def check(
         self,
         messages: Sequence[Message],
-        draft: str | Message,
+        draft: AnyDraft,
         begun: Begun | None = None,
     ) -> Verdict:
         """Check one message before it goes out.
 
         Args:
             messages: What the model was given for it.
-            draft: What it is about to say: a text, or the assistant's message.
+            draft: What it is about to say: a text, the assistant's message, or parts.
             begun: From `begin` with the same messages.
 
         Returns:
-            The verdict. Faults of `ask`, of an action and of time are verdicts too.
+            The verdict. Faults of `ask`, of an action and of time are verdicts too, and
+            so is what cannot be read.
         """
         started = anyio.current_time()
         begun = begun or Begun(Meter(started), None)
@@ -164,24 +175,25 @@ class Guard:
         return verdict
 
     async def _found(
-        self, messages: Sequence[Message], draft: str | Message, begun: Begun
+        self, messages: Sequence[Message], draft: AnyDraft, begun: Begun
     ) -> tuple[str, float | None, Reason, str | None]:
         """Action, score, reason, and what goes out."""
-        words, meter = words_of(draft), begun.meter
-        reason, side = self._looked_at(messages, draft)
-        if reason is not None:
-            return PASS, None, reason, words
-        score, kind = None, ""
+        meter, score, kind, words = begun.meter, None, "", ""
         try:
+            words = words_of(draft)
+            given = [{**one} for one in messages]
+            reason, side = self._looked_at(given, draft)
+            if reason is not None:
+                return PASS, None, reason, words
             with anyio.fail_after(self.rule.timeout):
                 draws = await begun.draws()
                 if draws is None:
-                    draws = await self._query.draws(messages, meter)
+                    draws = await self._query.draws(given, meter)
                 score = await self._query.score(words, side, draws)
                 if score < self.rule.threshold:
                     return PASS, score, Reason.BELOW, words
                 case = Case(
-                    messages=messages,
+                    messages=given,
                     draft=words,
                     score=score,
                     ask=partial(self._ask_again, meter),
@@ -191,6 +203,8 @@ class Guard:
             reason = Reason.RATE_LIMITED if meter.paused else Reason.TIMEOUT
         except Failed as failed:
             reason, kind = failed.reason, failed.kind
+        except Exception as error:  # what was given, or is to be kept, is odd
+            reason, kind = Reason.ERROR, type(error).__name__
         else:
             _LOG.info("conflict: %s at %.2f", self.rule.action, score)
             return self.rule.action, score, Reason.CONFLICT, text
@@ -199,14 +213,12 @@ class Guard:
         _LOG.warning("%s: check failed (%s%s)", action, reason, kind and f", {kind}")
         return action, score, reason, None if closed else words
 
-    def passes(
-        self, messages: Sequence[Message], draft: str | Message
-    ) -> Reason | None:
+    def passes(self, messages: Sequence[Message], draft: AnyDraft) -> Reason | None:
         """Why a message passes without a question; None where one would be asked."""
         return self._looked_at(messages, draft)[0]
 
     def _looked_at(
-        self, messages: Sequence[Message], draft: str | Message
+        self, messages: Sequence[Message], draft: AnyDraft
     ) -> tuple[Reason | None, str]:
         """Why nothing can fire, if so; and the side that the draft takes."""
         if only_calls_tools(draft):
@@ -253,8 +265,10 @@ class Guard:
             return await self._action(case)
         except Failed:
             raise
-        except Exception as error:
-            kind = type(error).__name__
+        except BaseException as error:
+            stop, kind = stop_of(error), type(error).__name__
+        if stop is not None:
+            raise stop
         raise Failed(Reason.ACTION_FAILED, kind)
 
     async def _ask_again(self, meter: Meter, messages: Sequence[Message]) -> str:

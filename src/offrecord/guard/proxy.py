@@ -6,16 +6,17 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
 from aiohttp import ClientError, ClientResponse, web
 
+from offrecord.guard.asking import ACCOUNT
 from offrecord.guard.completions import Draft, read_draft, with_text
 from offrecord.guard.draws import Begun
 from offrecord.guard.guard import Guard
-from offrecord.guard.types import BLOCK, LOG, PASS, Message, Verdict
+from offrecord.guard.types import BLOCK, LOG, PASS, Message, Reason, Verdict
 from offrecord.guard.upstream import CALL, LARGEST, Call, Upstream, passed_on
 
 _LOG: Final = logging.getLogger("offrecord.guard")
@@ -73,6 +74,7 @@ class Proxy:
             content = await request.read()
             call, messages = _parsed(request, content)
             CALL.set(call)
+            ACCOUNT.set(call.account)
             return await self._answer(request, call, content, messages)
         except Refused as refused:
             return refused.response
@@ -131,16 +133,15 @@ class Proxy:
         if found is None:
             if self._closed:
                 raise Refused(502, "error", "the upstream's answer cannot be read")
-            return await _as_it_came(request, response, given)
+            told = {"action": PASS, "reason": Reason.ERROR}
+            return await _as_it_came(request, response, given, told)
         draft, verdict = found
         if verdict.text != draft.words:
             given = given._replace(content=with_text(draft, verdict.text))
-        answer = await _as_it_came(request, response, given)
-        for name in ("action", "reason", "score"):
-            value = getattr(verdict, name)
-            if value is not None:
-                answer.headers[f"x-offrecord-{name}"] = str(value)
-        return answer
+        told = {"action": verdict.action, "reason": verdict.reason}
+        if verdict.score is not None:
+            told["score"] = str(verdict.score)
+        return await _as_it_came(request, response, given, told)
 
     async def _judged(
         self,
@@ -218,10 +219,15 @@ async def _passed(
 
 
 async def _as_it_came(
-    request: web.Request, response: ClientResponse, given: _Given
+    request: web.Request,
+    response: ClientResponse,
+    given: _Given,
+    told: Mapping[str, str] | None = None,
 ) -> web.StreamResponse:
-    """A response with these bytes; one that was cut is cut there too."""
-    headers = passed_on(response.headers)
+    """A response with these bytes, and a verdict; one that was cut is cut there too."""
+    own = {f"x-offrecord-{name}": value for name, value in (told or {}).items()}
+    passed = passed_on(response.headers)
+    headers = [*(one for one in passed if one[0].lower() not in own), *own.items()]
     if given.whole:
         return web.Response(body=given.content, status=response.status, headers=headers)
     answer = web.StreamResponse(status=response.status, headers=headers)

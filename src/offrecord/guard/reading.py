@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from offrecord.content.decision import Decision
 from offrecord.content.parts import text_of
-from offrecord.guard.types import Message
+from offrecord.content.reply import LONGEST
+from offrecord.guard.types import AnyDraft, Message
 from offrecord.measures.replies.stance import parse_stance
 from offrecord.measures.texts.marker_counts import count_markers
 from offrecord.measures.texts.preparation import Variant, prepare
@@ -15,21 +16,29 @@ from offrecord.measures.texts.preparation import Variant, prepare
 _COUNTERPARTS: Final = "user"
 
 
-def words_of(draft: str | Message) -> str:
-    """The words of a draft: a text, or a message of the assistant."""
-    return draft if isinstance(draft, str) else text_of(draft.get("content"))
+def words_of(draft: AnyDraft) -> str:
+    """The words of a draft: a text, a list of parts, or a message of the assistant.
+
+    Raises:
+        TypeError: If it is none of these.
+    """
+    if isinstance(draft, str | list):
+        return text_of(draft)
+    if isinstance(draft, Mapping):
+        return text_of(draft.get("content"))
+    raise TypeError(f"a draft is no {type(draft).__name__}")
 
 
-def only_calls_tools(draft: str | Message) -> bool:
+def only_calls_tools(draft: AnyDraft) -> bool:
     """Whether a draft has no words and calls a tool."""
-    if isinstance(draft, str) or words_of(draft).strip():
+    if not isinstance(draft, Mapping) or words_of(draft).strip():
         return False
     return bool(draft.get("tool_calls") or draft.get("function_call"))
 
 
 def stated(text: str, decision: Decision) -> str | None:
-    """The label that a text states, if it does."""
-    return parse_stance(text, decision.labels, decision.language).label
+    """The label that the first `LONGEST` characters of a text state, if they do."""
+    return parse_stance(text[:LONGEST], decision.labels, decision.language).label
 
 
 def pressed_side(decision: Decision, messages: Sequence[Message]) -> str | None:
@@ -45,8 +54,8 @@ def pressed_side(decision: Decision, messages: Sequence[Message]) -> str | None:
 
 
 def marks_in(text: str, labels: tuple[str, ...]) -> int:
-    """Hedges, credits to the partner and an opening concession in a draft."""
-    said = prepare(text, labels, Variant.CLEAN).text
+    """Hedges, credits to the partner and an opening concession in a draft's head."""
+    said = prepare(text[:LONGEST], labels, Variant.CLEAN).text
     if not said:
         return 0
     found = count_markers(said)

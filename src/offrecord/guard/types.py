@@ -17,6 +17,9 @@ from offrecord.content.document import Front
 Message = Mapping[str, Any]
 """A message as OpenAI's chat completions have it: `role`, `content`, `tool_calls`."""
 
+AnyDraft = str | Message | list[Any]
+"""What a model is about to say: a text, the assistant's message, or its parts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

@@ -25,6 +25,9 @@ from offrecord.records import OffrecordError
 LARGEST: Final = 16 * 2**20
 """Bytes of a request or of a response that are read at most."""
 
+_LARGEST_ANSWER: Final = 2**20
+"""Bytes of a query's answer that are read at most; a longer one is an error."""
+
 _OWN: Final = frozenset(
     {
         *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization"),
@@ -48,6 +51,15 @@ _LEFT_OUT: Final = frozenset(
 each time, and stored nowhere."""
 
 
+_CREDENTIALS: Final = frozenset(
+    {
+        *("authorization", "api-key", "x-api-key"),
+        *("openai-organization", "openai-project"),
+    }
+)
+"""Headers that say whose limit a request counts to."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Call:
     """One request of an agent; its repr shows no key."""
@@ -56,6 +68,12 @@ class Call:
     headers: Sequence[tuple[str, str]]
     query: str
     """What stood behind the `?` of its address."""
+
+    @property
+    def account(self) -> int:
+        """A hash of the model and the credentials, to whose limit a 429 belongs."""
+        keys = [pair for pair in self.headers if pair[0].lower() in _CREDENTIALS]
+        return hash((str(self.body.get("model")), *keys, self.query))
 
 
 CALL: Final[ContextVar[Call]] = ContextVar("call")
@@ -121,7 +139,12 @@ class Upstream:
         ) as response:
             if response.status != HTTPStatus.OK:
                 raise NotOk(response)
-            whole = json.loads(await response.read())
+            content = bytearray()
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > _LARGEST_ANSWER:
+                    raise ValueError("the answer is too long")
+            whole = json.loads(content)
         usage = whole.get("usage") or {}
         details = usage.get("prompt_tokens_details") or {}
         return Answer(
