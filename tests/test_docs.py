@@ -13,12 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
 from offrecord.estimates.estimator import Wanted
 from offrecord.estimates.file import Estimates
 from offrecord.estimates.study import estimate_study
 from offrecord.estimates.views import VIEWS
+from offrecord.guard.config import read_config
+from offrecord.records import OffrecordError
 from offrecord.transcript.record import open_record
 from tests.chromium import running_chromium
 from tests.docs_examples import (
@@ -112,6 +115,22 @@ def test_every_command_that_a_page_shows_has_the_options_it_says(name: str) -> N
                     pytest.fail(f"{where}: {error}")
             elif words[:2] in (["inspect", "eval"], ["inspect", "eval-set"]):
                 assert not unknown_task_arguments(words), where
+
+
+@pytest.mark.parametrize("name", ["../README.md", *PAGES])
+def test_every_file_that_a_page_shows_can_be_read(name: str, tmp_path: Path) -> None:
+    for block in blocks(DOCS / name):
+        if block.language not in {"yaml", "yml"}:
+            continue
+        where = f"{name}:{block.line}"
+        try:
+            [*yaml.safe_load_all(block.text)]
+            if block.text.startswith("# guard.yaml"):
+                path = tmp_path / "guard.yaml"
+                path.write_text(block.text, encoding="utf-8")
+                assert read_config(path).decision
+        except (yaml.YAMLError, OffrecordError) as error:
+            pytest.fail(f"{where}: {error}")
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,9 @@ from offrecord.estimates.arrays.alarms import (
     rules,
     shown,
 )
+from offrecord.guard import Decision, Rule
 from offrecord.guard.calibrate import calibrate, calibrated
-from offrecord.guard.config import GuardConfig, read_config
+from offrecord.guard.config import GuardConfig, config_text, read_config
 from offrecord.guard.opportunities import (
     Opportunities,
     Opportunity,
@@ -229,6 +230,7 @@ def test_a_study_is_calibrated_through_prompts_and_parsers(
     seen = read_opportunities(observed, read_wording(), None)
     assert len(seen.found) == aloud.height > 0
     assert seen.turns == 24 * 3 * 2
+    assert seen.evidence == 24 * 2
     by_kind = dict(aloud.group_by("kind").len().iter_rows())
     found = calibrate(observed, GuardConfig(), 0.2, "debate").config.calibrated
     assert found is not None
@@ -250,6 +252,82 @@ def test_a_study_is_calibrated_through_prompts_and_parsers(
     written = read_config(place)
     assert written.calibrated == found
     assert (written.rule.draws, written.rule.threshold) == (1, 1)
+    again = offrecord("guard", "calibrate", str(observed.path), *options)
+    assert (again.code, again.out) == (2, "")
+    assert "is there: name another file" in again.err
+    assert read_config(place) == written
+
+
+RELEASE = Decision(question="Out?", labels=("RELEASE", "HOLD"))
+
+
+def observed_by_hand(**more: Any) -> Opportunities:
+    """Twenty calm messages that no draw is against, and three conflicts."""
+    calm = [message(f"e{n}", "evidence", 0, 1) for n in range(20)]
+    hedged = "PROMOTE - perhaps it is good."
+    pressed = [message(f"a{n}", "alignment", 1, 0) for n in range(2)]
+    pressed.append(message("a2", "alignment", 1, 0, draft=hedged))
+    found, tokens = (*calm, *pressed), (None, None, None)
+    return Opportunities("study", "m", "arm", found, 50, 1, tokens, **more)
+
+
+def test_the_rates_are_of_no_other_rule_or_decision(tmp_path: Path) -> None:
+    begun = GuardConfig(decision=RELEASE)
+    done = calibrated(observed_by_hand(), begun, 0.2, "debate", "s").config
+    path = tmp_path / "guard.yaml"
+
+    def read(config: GuardConfig) -> GuardConfig:
+        path.write_text(config_text(config), encoding="utf-8")
+        return read_config(path)
+
+    def ruled(**own: Any) -> GuardConfig:
+        return done.model_copy(update={"rule": done.rule.model_copy(update=own)})
+
+    assert read(done) == done
+    other = {"action": "block", "on_fault": "closed", "timeout": 3.0, "sample": 0.5}
+    assert read(ruled(**other)).rule.action == "block"
+    asks = RELEASE.model_copy(update={"question": "In?"})
+    wrong = [ruled(draws=3), ruled(threshold=0.5), ruled(markers=1)]
+    wrong += [done.model_copy(update={"decision": one}) for one in (asks, None)]
+    for config in wrong:
+        with pytest.raises(OffrecordError, match="calibrate again") as found:
+            read(config)
+        assert "\n" not in str(found.value)
+        assert read_config(path, anew=True) == config
+    undecided = calibrated(observed_by_hand(), GuardConfig(), 0.2, "debate", "s").config
+    added = undecided.model_copy(update={"decision": RELEASE})
+    assert read(added) == added
+
+
+def test_a_decision_that_the_study_did_not_ask_is_said() -> None:
+    def lines(decision: Decision | None) -> list[str]:
+        config = GuardConfig(decision=decision)
+        found = calibrated(observed_by_hand(), config, 0.2, "debate", "s")
+        return [line for line in found.lines if line.startswith("labels")]
+
+    [line] = lines(RELEASE)
+    assert "RELEASE / HOLD was not asked" in line
+    assert "PROMOTE / DO NOT PROMOTE" in line
+    assert not lines(None)
+    assert not lines(Decision(question="?", labels=("DO NOT PROMOTE", "PROMOTE")))
+
+
+def test_messages_below_the_first_tier_do_not_fire() -> None:
+    def detected(markers: int) -> float | None:
+        config = GuardConfig(rule=Rule(markers=markers))
+        found = calibrated(observed_by_hand(), config, 0.2, "debate", "s").config
+        assert found.calibrated is not None
+        return found.calibrated.detection.value
+
+    assert detected(0) == 1
+    assert detected(1) == pytest.approx(1 / 3, abs=1e-4)  # the hedged one of three
+
+
+def test_evidence_that_moved_no_one_is_said() -> None:
+    none = observed_by_hand(evidence=7)._replace(found=())
+    with pytest.raises(OffrecordError, match="moved none of its 7 messages") as found:
+        calibrated(none, GuardConfig(), 0.2, "debate", "s")
+    assert "ask the condition" not in str(found.value)
 
 
 def changed(record: Record, folder: Path, **facts: Any) -> Record:
@@ -282,6 +360,26 @@ def test_other_studies_are_refused_in_a_line_that_says_how_to_run_one(
 
 
 @pytest.mark.slow
+def test_a_study_whose_run_was_killed_is_one_line(
+    observed: Record, tmp_path: Path
+) -> None:
+    killed = changed(observed, tmp_path)
+    for name in ("channels", "spoken"):
+        killed.facts.pop(name, None)
+    with pytest.raises(OffrecordError, match="its run has not ended") as found:
+        calibrate(killed, GuardConfig(), 0.2, "debate")
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("given", ["nan", "inf", "0", "100"])
+def test_a_target_that_is_none_is_refused(given: str, offrecord: Offrecord) -> None:
+    done = offrecord("guard", "calibrate", "nowhere", "--false-alarm", given)
+    assert (done.code, done.out) == (2, "")
+    assert "--false-alarm" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.slow
 def test_what_cannot_be_shown_is_refused(observed: Record, tmp_path: Path) -> None:
     shipped = read_wording().document.path.read_text(encoding="utf-8")
     (tmp_path / "own.md").write_text(shipped.replace("Before your", "Ere your"))
@@ -294,8 +392,9 @@ def test_what_cannot_be_shown_is_refused(observed: Record, tmp_path: Path) -> No
         calibrate(observed, GuardConfig(), 0.01, "debate")
     seen = read_opportunities(observed, read_wording(), None)
     pressed = tuple(one for one in seen.found if one.kind == "alignment")
+    calm = seen._replace(found=pressed, evidence=None)
     with pytest.raises(OffrecordError, match="ask the condition 'evidence'"):
-        calibrated(seen._replace(found=pressed), GuardConfig(), 0.2, "debate", "s")
+        calibrated(calm, GuardConfig(), 0.2, "debate", "s")
     wrong = tuple(one._replace(draws=(1.0, 1.0, 1.0)) for one in seen.found)
     with pytest.raises(OffrecordError, match="no rule of up to 3 draws"):
         calibrated(seen._replace(found=wrong), GuardConfig(), 0.2, "debate", "s")

@@ -17,6 +17,7 @@ from offrecord.protocol.wording import read_wording
 from offrecord.records import OffrecordError
 from offrecord.transcript.deployed import read_map
 from offrecord.transcript.deployed.entry import Fault
+from tests.conftest import Offrecord
 from tests.fake_server import FakeServer
 
 DECISION = Decision(question="Now?", labels=("SEND", "WAIT"), pressed_side="SEND")
@@ -198,6 +199,16 @@ def test_a_file_at_fault_is_one_line(tmp_path: Path, text: str, said: str) -> No
     with pytest.raises(OffrecordError, match=said) as found:
         read_config(path)
     assert "\n" not in str(found.value)
+
+
+def test_a_source_that_is_not_there_is_one_line(
+    files: dict[str, Path], offrecord: Offrecord
+) -> None:
+    words = ["--config", str(files["config"])]
+    done = offrecord("guard", "check", str(files["json"]), *words)
+    assert (done.code, done.out) == (2, "")
+    [line] = done.err.splitlines()
+    assert "no such file or folder" in line
 
 
 def test_the_wording_of_a_file_stands_beside_it(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from offrecord.cli.options import FiniteRange
 from offrecord.cli.serve import serve
 from offrecord.records import OffrecordError
 
@@ -97,7 +98,7 @@ def check(
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
     "--false-alarm",
-    type=click.FloatRange(0, 100, min_open=True, max_open=True),
+    type=FiniteRange(0, 100, min_open=True, max_open=True),
     required=True,
     metavar="X",
     help="The rate of false alarms to hold, in percent.",
@@ -118,7 +119,7 @@ def check(
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="What to write; by default guard.yaml, if there is none.",
+    help="What to write, where nothing is yet; by default guard.yaml.",
 )
 def calibrate(
     study: Path,
@@ -141,7 +142,7 @@ def calibrate(
     from offrecord.transcript.store import write_output
 
     place = out or Path("guard.yaml")
-    if out is None and place.exists():
+    if place.exists():
         raise OffrecordError(f"{place}: is there: name another file with --out")
     check_outputs({"--out": place})
     begun = GuardConfig() if config is None else read_config(config, anew=True)

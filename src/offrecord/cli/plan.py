@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from offrecord.cli.options import (
+    FiniteRange,
     WithInspectOptions,
     design_options,
     given_fields,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--off",
-    type=click.FloatRange(0, 100, min_open=True),
+    type=FiniteRange(0, 100, min_open=True),
     help="With --until: points between each figure and its threshold (default 8).",
 )
 @click.option(
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--latency",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     help="Seconds that a call takes.",
 )
 @click.option("--prompts", is_flag=True, help="Print the prompts themselves.")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from offrecord.cli.options import FiniteRange
+
 
 @click.command()
 @click.option(
@@ -33,7 +35,7 @@ import click
 )
 @click.option(
     "--upstream-timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=600.0,
     show_default=True,
     help="Seconds without a byte after which a draft has failed.",

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from offrecord.content.decision import Decision
 from offrecord.estimates.arrays.alarms import (
     FiringRule,
     Per,
@@ -78,16 +79,21 @@ def calibrated(
     rule = _rule(seen, calm, conflicts, target, per, where)
 
     def fired(found: Sequence[Opportunity]) -> NDArray[np.bool_]:
-        return fires(rule, draws_of(found, seen.drawn))
+        marks = [marks_in(one.draft, one.labels) for one in found]
+        asked = np.array(marks, dtype=int) >= config.rule.markers
+        return fires(rule, draws_of(found, seen.drawn)) & asked
 
     kinds = Counter(one.kind for one in seen.found)
     usable = draws_of(seen.found, seen.drawn)[:, : rule.draws]
     silent = ~(2 * (~np.isnan(usable)).sum(axis=1) > rule.draws)
     left = [(one, 1 - one.again) for one in seen.found]
     known = [one for one in pressed if not math.isnan(one.silent)]
+    own = {"draws": rule.draws, "threshold": rule.threshold}
+    done = config.model_copy(update={"rule": config.rule.model_copy(update=own)})
     result = Calibrated(
         query=config.texts.stamp,
         arm=seen.arm,
+        rule=done.stamp,
         study=seen.study,
         model=seen.model,
         per=per,
@@ -102,11 +108,8 @@ def calibrated(
         first_tier=tuple(_tiers(seen.found, conflicts, fired(conflicts))),
         per_1000=_calls(seen, rule),
     )
-    own = {"draws": rule.draws, "threshold": rule.threshold}
-    done = config.model_copy(
-        update={"rule": config.rule.model_copy(update=own), "calibrated": result}
-    )
-    return Calibration(done, tuple(_lines(result, rule)))
+    lines = (*_lines(result, rule), *_other_labels(seen, config.decision))
+    return Calibration(done.model_copy(update={"calibrated": result}), lines)
 
 
 def _rule(
@@ -121,10 +124,15 @@ def _rule(
     count = len(set(runs.tolist()))
     kinds = ", ".join(UNPRESSED)
     if not count:
+        more = "ask the condition 'evidence'"
+        if seen.evidence is not None:
+            more = (
+                f"evidence was asked, and moved none of its {seen.evidence:,} messages "
+                "that state a side: run more of it, or a scenario where it convinces"
+            )
         raise OffrecordError(
             f"{where}: no message takes the pressed side where nothing presses "
-            f"({kinds}), so there is nothing to alarm at falsely: ask the condition "
-            "'evidence'"
+            f"({kinds}), so there is nothing to alarm at falsely: {more}"
         )
     if count < needed:
         reached = 100 * (1 - 0.05 ** (1 / count))
@@ -225,6 +233,17 @@ def _lines(found: Calibrated, rule: FiringRule) -> Iterator[str]:
         f"1,000 messages   {cost.begun:,} calls where all are begun beside their "
         f"drafts, {cost.checked:,} where check alone asks"
     )
+
+
+def _other_labels(seen: Opportunities, decision: Decision | None) -> Iterator[str]:
+    """A line where a decision is none of the study's."""
+    labels = {one.labels for one in seen.found}
+    if decision and {*decision.labels} not in map(set, labels):
+        asked = ", ".join(sorted(" / ".join(pair) for pair in labels))
+        yield (
+            f"labels           {' / '.join(decision.labels)} was not asked: the rates "
+            f"are of {asked}"
+        )
 
 
 def _shown(rate: Rate) -> str:

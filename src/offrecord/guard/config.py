@@ -12,7 +12,7 @@ from offrecord.content.document import Front, read_document
 from offrecord.guard.guard import Guard
 from offrecord.guard.types import Ask, Rule
 from offrecord.protocol.wording import Wording, read_wording
-from offrecord.records import OffrecordError
+from offrecord.records import OffrecordError, digest
 
 
 class Rate(Front):
@@ -56,6 +56,8 @@ class Calibrated(Front):
     """The stamp of the wording that was asked."""
     arm: str
     """The stamp of the arm that observed."""
+    rule: str
+    """The stamp of what the rates are of (`GuardConfig.stamp`)."""
     study: str
     model: str
     per: Literal["message", "debate"]
@@ -95,6 +97,13 @@ class GuardConfig(Front):
         """What the guard says."""
         return read_wording(self.wording)
 
+    @property
+    def stamp(self) -> str:
+        """The stamp of the decision and of what of the rule changes its rates."""
+        rule = self.rule.model_dump(include={"draws", "threshold", "markers"})
+        decided = self.decision and self.decision.model_dump(mode="json")
+        return digest([rule, decided])
+
     def guard(self, ask: Ask, **more: Any) -> Guard:  # noqa: ANN401 - Guard's own
         """The guard that the file describes.
 
@@ -120,17 +129,26 @@ def read_config(path: Path, *, anew: bool = False) -> GuardConfig:
 
     Raises:
         OffrecordError: Naming the file and the field that is wrong, or if it was
-            calibrated with another query than the one that would be asked.
+            calibrated with another query, rule or decision; one that was calibrated
+            without a decision may be given one.
     """
     config = read_document(path).validate(GuardConfig)
     if config.wording is not None:
         own = (path.parent / config.wording).absolute()
         config = config.model_copy(update={"wording": own})
     found = config.calibrated
-    if found is not None and not anew and found.query != config.texts.stamp:
+    if found is None or anew:
+        return config
+    if found.query != config.texts.stamp:
         raise OffrecordError(
             f"{path}: its rates are of another query ({found.query}; this one is "
             f"{config.texts.stamp}): calibrate again, or take out 'calibrated'"
+        )
+    undecided = config.model_copy(update={"decision": None})
+    if found.rule not in (config.stamp, undecided.stamp):
+        raise OffrecordError(
+            f"{path}: its rates are of another rule or decision (draws, threshold, "
+            "markers, 'decision'): calibrate again, or take out 'calibrated'"
         )
     return config
 

@@ -59,6 +59,8 @@ class Opportunities(NamedTuple):
     drawn: int
     tokens: tuple[int | None, ...]
     """Input, cached, output tokens of a query, on average."""
+    evidence: int | None = None
+    """Turns under evidence that state something; None where it was not asked."""
 
     def of(self, *kinds: str) -> list[Opportunity]:
         """Those under some kinds of condition."""
@@ -100,7 +102,14 @@ def read_opportunities(
         raise OffrecordError(f"{record.path}: no model '{model}' ({', '.join(models)})")
     rows = rows.filter(model=model or models[0])
     drawn = int(arm["draws"])
-    sides = [_sides(turn, _silent(record, rows), drawn) for turn in _turns(rows)]
+    turns, silent = _turns(rows), _silent(record, rows)
+    sides = [_sides(turn, silent, drawn) for turn in turns]
+    kinds = [next(iter(turn.values()))["kind"] for turn in turns]
+    convincing = [
+        side is not None
+        for kind, side in zip(kinds, sides, strict=True)
+        if kind == Kind.EVIDENCE
+    ]
     stating = [one for one in sides if one is not None]
     queries = rows.filter(form=Form.GUARD)
     means = [queries[f"{name}_tokens"].mean() for name in ("input", "cached", "output")]
@@ -112,6 +121,7 @@ def read_opportunities(
         turns=len(stating),
         drawn=drawn,
         tokens=tuple(round(m) if isinstance(m, float) else None for m in means),
+        evidence=sum(convincing) if convincing else None,
     )
 
 

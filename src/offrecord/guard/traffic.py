@@ -13,6 +13,7 @@ import anyio
 from offrecord.guard.guard import Guard
 from offrecord.guard.types import Cost, Reason, Verdict
 from offrecord.guard.types import Message as Asked
+from offrecord.records import OffrecordError
 from offrecord.transcript.deployed.entry import Entry, Fault
 from offrecord.transcript.deployed.mapping import Map
 from offrecord.transcript.deployed.messages import Message, messages_of
@@ -110,6 +111,9 @@ async def guard_traffic(
         guard: Its rule's action is to be `log`.
         tell: Is told each verdict.
         asks: Whether the model is asked; else messages that would be are counted.
+
+    Raises:
+        OffrecordError: If the source is not there.
     """
     found = Found()
     room = anyio.Semaphore(_AT_ONCE)
@@ -122,19 +126,28 @@ async def guard_traffic(
         found.add(verdict)
         await tell(one, verdict)
 
+    async def check_all() -> OffrecordError | None:
+        try:
+            for one in sent:
+                if isinstance(one, Fault):
+                    found.left_out[one.reason] += 1
+                    continue
+                found.conversations.add(one.conversation)
+                if asks:
+                    await room.acquire()  # no more in memory than are under way
+                    group.start_soon(check, one)
+                    continue
+                reason = guard.passes(one.messages, one.draft)
+                if reason is None:
+                    found.would_ask += 1
+                else:
+                    found.reasons[reason] += 1
+        except OffrecordError as error:  # alone: a group would wrap it
+            return error
+        return None
+
     async with anyio.create_task_group() as group:
-        for one in sent:
-            if isinstance(one, Fault):
-                found.left_out[one.reason] += 1
-                continue
-            found.conversations.add(one.conversation)
-            if asks:
-                await room.acquire()  # no more in memory than are under way
-                group.start_soon(check, one)
-                continue
-            reason = guard.passes(one.messages, one.draft)
-            if reason is None:
-                found.would_ask += 1
-            else:
-                found.reasons[reason] += 1
+        fault = await check_all()
+    if fault is not None:
+        raise fault
     return found

@@ -74,8 +74,18 @@ class Record:
 
     @property
     def spoken(self) -> str:
-        """The channel whose draw 0 enters the history."""
-        return str((self.facts.get("spoken") or self.facts["channels"])[0])
+        """The channel whose draw 0 enters the history.
+
+        Raises:
+            OffrecordError: If no log was read yet, as where its run was killed.
+        """
+        spoken = self.facts.get("spoken") or self.facts.get("channels")
+        if not spoken:
+            raise OffrecordError(
+                f"{self.path}: its run has not ended: 'offrecord run --out "
+                f"{self.path}' resumes it"
+            )
+        return str(spoken[0])
 
     @property
     def target(self) -> str:
