@@ -83,16 +83,7 @@ def design_over(
             raise OffrecordError(f"--on {on}: it is a probe itself: give the import")
         if facts.get("source") == TRANSCRIPTS:
             return _checked(_probe_design(fields, flags, facts))
-        own = {"rounds": facts.get("rounds"), "runs": 1}
-        for name, value in {**fields, **flags}.items():
-            if (name in own and value != own[name]) or (
-                name == "factors" and set(value) - {ARM}
-            ):
-                raise OffrecordError(
-                    f"--on: a replay has the rounds of {on}, one run of each of its "
-                    f"runs, and no factor of its own but {ARM}: leave {name} out"
-                )
-        flags = {**flags, **own}
+        flags = {**flags, **_of_a_replay({**fields, **flags}, on, facts)}
     made = new_design(fields, flags)
     if made.sample or made.where:
         raise OffrecordError(
@@ -102,6 +93,22 @@ def design_over(
     if out is not None and not made.models:
         raise OffrecordError("no model: give --model, or 'models:' in study.yaml")
     return _checked(made)
+
+
+def _of_a_replay(
+    given: Mapping[str, Any], on: str, facts: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The fields that a replay has from its source."""
+    own = {"rounds": facts.get("rounds"), "runs": 1}
+    for name, value in given.items():
+        if (name in own and value != own[name]) or (
+            name == "factors" and set(value) - {ARM}
+        ):
+            raise OffrecordError(
+                f"--on: a replay has the rounds of {on}, one run of each of its "
+                f"runs, and no factor of its own but {ARM}: leave {name} out"
+            )
+    return own
 
 
 _OF_A_PROBE: Final = (
