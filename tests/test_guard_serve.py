@@ -16,7 +16,10 @@ from tests.conftest import Offrecord
 from tests.fake_server import Ending, FakeServer, Wire
 from tests.guarded_calls import CANARY, KEY, KINDS, REASONS, run_calls, serving
 
-HELD = "decision: {question: '?', labels: [A, B]}\nrule: {action: block}\n"
+HELD = (
+    "decision: {question: '?', labels: [A, B], pressed_side: A}\n"
+    "rule: {action: block}\n"
+)
 GOOD = "decision: {question: '?', labels: [A, B]}\n"
 UPSTREAM = "http://127.0.0.1:9/v1"
 CALLS = 240
