@@ -217,8 +217,9 @@ def test_the_published_runs_show_what_the_paper_does_not_see(published: Path) ->
     page = Page((published / "report.html").read_text(encoding="utf-8"))
     # 5, 2: the split, and the direction of divergence.
     assert (
-        "Under alignment: alpha moved toward the pressed side off the record too, and "
-        "further in public: there is conversion and an audience effect."
+        "Under alignment, 8 models together: alpha moved toward the pressed side off "
+        "the record too, and further in public: there is conversion and an audience "
+        "effect."
     ) in page.words
     assert (
         "Public shift +45.5 [42.3, 48.3] = conversion +15.6 [13.0, 17.6] + "
