@@ -143,6 +143,28 @@ def widened(bounds: Bounds, limits: Range, possible: Range) -> tuple[float, floa
     )
 
 
+def counted(share: float, threshold: float, **about: Any) -> Check:  # noqa: ANN401
+    """Hold a share that is counted, not sampled, against a threshold.
+
+    Args:
+        share: As a fraction of 1; NaN where there is none.
+        threshold: As a fraction of 1.
+        about: The other fields of the check.
+    """
+    return Check(
+        threshold=threshold,
+        value=share,
+        low=share,
+        high=share,
+        sampled_low=share,
+        sampled_high=share,
+        verdict=judged(share, share, threshold),
+        level=math.nan,
+        scope="this study, counted",
+        **about,
+    )
+
+
 def check_of(
     bounds: Bounds,
     limits: Range,

@@ -17,6 +17,7 @@ from offrecord.audit.checks import (
     Judged,
     Side,
     check_of,
+    counted,
     judged,
     widened,
 )
@@ -104,18 +105,11 @@ def _missing(row: Pressed, threshold: float) -> Check:
     public, other = row.planned["left"].to_numpy(), row.planned["right"].to_numpy()
     runs = row.planned.unique("run")
     found = missingness(public, other, int(runs["attempts"].sum()), runs.height)
-    return Check(
+    return counted(
+        found.share,
+        threshold,
         measure=MISSING,
         group=row.keys,
-        threshold=threshold,
-        value=found.share,
-        low=found.share,
-        high=found.share,
-        sampled_low=found.share,
-        sampled_high=found.share,
-        verdict=judged(found.share, found.share, threshold),
-        level=math.nan,
-        scope="this study, counted",
         **turns_of(row.planned).sizes._asdict(),
     )
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from offrecord.audit.checks import LEVEL, SHARE, Check, Judged, check_of, judged
+from offrecord.audit.checks import LEVEL, SHARE, Check, Judged, check_of, counted
 from offrecord.audit.gate import FIELDS, Gate
 from offrecord.estimates.arrays.bounds import Range
 from offrecord.estimates.frames.groups import KEYS, grouped, known_key
@@ -156,18 +156,11 @@ def _counted(
 ) -> Check:
     """A share that is counted, not sampled; NaN where there is none."""
     both = rows.filter((pl.col("left") - pl.col("right")).is_not_nan())
-    return Check(
+    return counted(
+        share,
+        threshold,
         measure=measure,
         group=group,
-        threshold=threshold,
-        value=share,
-        low=share,
-        high=share,
-        sampled_low=share,
-        sampled_high=share,
-        verdict=judged(share, share, threshold),
-        level=math.nan,
-        scope="this study, counted",
         runs=both["run"].n_unique(),
         turns=both.height,
         missing=rows.height - both.height,
