@@ -13,9 +13,9 @@ from offrecord.estimates.arrays.arms import MARGIN, ArmVerdict
 from offrecord.estimates.estimators import ARM_VERDICTS, ARMS
 from offrecord.estimates.file import Estimates
 from offrecord.estimates.frames.arm_verdicts import ArmVerdictFigures
-from offrecord.estimates.frames.arms import NONE, ArmFigures
+from offrecord.estimates.frames.arms import ArmFigures
 from offrecord.estimates.frames.row import Row
-from offrecord.records import OffrecordError
+from offrecord.records import NO_ARM, OffrecordError
 
 SCREENING: Final = "screening"
 """What stands for the verdict on an arm that stored histories were asked under."""
@@ -126,6 +126,6 @@ def _notes(lines: Sequence[dict[str, Any]], margin: float, scope: str) -> list[s
             "screening: stored histories were asked again, blind to feedback over "
             "turns, so this is no verdict; fresh debates confirm",
         )
-    if any(line["against"] == NONE for line in lines):
+    if any(line["against"] == NO_ARM for line in lines):
         notes.append("an arm without its placebo is compared with none")
     return notes

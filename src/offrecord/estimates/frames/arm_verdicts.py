@@ -23,11 +23,12 @@ from offrecord.estimates.arrays.arms import (
 )
 from offrecord.estimates.arrays.bounds import PREFIXED
 from offrecord.estimates.arrays.intervals import LEVEL
-from offrecord.estimates.frames.arms import ARM, NONE, groups, placebos
+from offrecord.estimates.frames.arms import groups, placebos
+from offrecord.estimates.frames.groups import ARM_KEY
 from offrecord.estimates.frames.replayed import HISTORY
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.weighing import How
-from offrecord.records import Kind
+from offrecord.records import NO_ARM, Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +77,10 @@ def verdict_rows(
     if HISTORY in turns.columns:
         return  # screened
     for named, group in groups(turns, by, how._replace(level=LEVEL)):
-        levels = set(group.rows[ARM])
+        levels = set(group.rows[ARM_KEY])
         own = {a: p for a, p in placebos(arms).items() if a in levels}
         tested = [
-            parts_of(cache(partial(group.at, arm, own[arm] or NONE)), margin)
+            parts_of(cache(partial(group.at, arm, own[arm] or NO_ARM)), margin)
             for arm in own
         ]
         cells = group.rows.filter(kind=Kind.ALIGNMENT).group_by("_cell")

@@ -25,20 +25,20 @@ from offrecord.estimates.arrays.pairing import paired
 from offrecord.estimates.arrays.signed import stratified_gaps
 from offrecord.estimates.arrays.stratified import stratified_mean
 from offrecord.estimates.frames.compared import Compared
-from offrecord.estimates.frames.groups import CONTEXT, group_keys, grouped, pooled
+from offrecord.estimates.frames.groups import (
+    ARM_KEY,
+    CONTEXT,
+    group_keys,
+    grouped,
+    pooled,
+)
 from offrecord.estimates.frames.replayed import HISTORY
 from offrecord.estimates.frames.row import Row
 from offrecord.estimates.frames.scopes import clustered
 from offrecord.estimates.frames.screened import screened
 from offrecord.estimates.frames.sides import Contrast, shared_sides
 from offrecord.estimates.frames.weighing import How
-from offrecord.records import CELL, FACTOR, OBSERVE, Kind, factor_names
-
-ARM: Final = f"{FACTOR}arm"
-"""The factor's column."""
-
-NONE: Final = "none"
-"""Its level without any text."""
+from offrecord.records import CELL, NO_ARM, OBSERVE, Kind, factor_names
 
 _NOTHING: Final = "_nothing"
 
@@ -130,9 +130,9 @@ class Group(NamedTuple):
     def compared(self, arm: str, other: str, quantity: Quantity) -> Compared | None:
         """One quantity of two arms; None where either has no such cells."""
         kinds = {quantity.kind, *([Kind.BASELINE] if quantity.shift else [])}
-        contrast = Contrast(f"{arm}:{other}", ARM, arm, other)
+        contrast = Contrast(f"{arm}:{other}", ARM_KEY, arm, other)
         own = self.rows.filter(
-            pl.col("kind").is_in(kinds), pl.col(ARM).is_in([arm, other])
+            pl.col("kind").is_in(kinds), pl.col(ARM_KEY).is_in([arm, other])
         ).with_columns(left=quantity.left, right=quantity.right)
         sides = shared_sides(own, contrast, self.factors)
         for side in (sides.a, sides.b):
@@ -169,9 +169,9 @@ def arm_rows(
     """
     found = list[Row[ArmFigures]]()
     for named, group in groups(turns, by, how):
-        levels = set(group.rows[ARM])
+        levels = set(group.rows[ARM_KEY])
         for arm, placebo in placebos(arms).items():
-            for other in dict.fromkeys((NONE, placebo)):
+            for other in dict.fromkeys((NO_ARM, placebo)):
                 if {arm, other} <= levels:
                     found += [Row(named, one) for one in _changes(group, arm, other)]
     return _adjusted(found)
@@ -191,8 +191,8 @@ def _changes(group: Group, arm: str, other: str) -> Iterator[ArmFigures]:
         p = min(1.0, 2 * min(p_below(at, 0), p_above(at, 0)))
         values = found.a.value, found.b.value
         yield figures(quantity.name, values, moved, p)
-    own = group.rows.filter(pl.col(ARM).is_in([arm, other]))
-    two = shared_sides(own, Contrast("", ARM, arm, other), group.factors)[:2]
+    own = group.rows.filter(pl.col(ARM_KEY).is_in([arm, other]))
+    two = shared_sides(own, Contrast("", ARM_KEY, arm, other), group.factors)[:2]
     scope, weighing, level = group.how
     for name in SIZES:
         sized = [side.rows[name].to_numpy() for side in two]
@@ -250,9 +250,9 @@ def groups(
     Raises:
         OffrecordError: If a key is unknown.
     """
-    if ARM not in turns.columns:
+    if ARM_KEY not in turns.columns:
         return
-    apart = {*CONTEXT, ARM, "round"}
+    apart = {*CONTEXT, ARM_KEY, "round"}
     keys = [key for key in group_keys(turns, by) if key not in apart]
     rows = clustered(turns.with_columns(pl.lit(0.0).alias(_NOTHING)))
     known = pl.col("left", "right") + 0 * (pl.col("left") - pl.col("right"))
@@ -260,10 +260,10 @@ def groups(
     rows = rows.with_columns(known)
     factors = factor_names(turns.columns)
     if HISTORY in factors:
-        rest = [name for name in (*CELL, *factors) if name not in {"factors", ARM}]
+        rest = [name for name in (*CELL, *factors) if name not in {"factors", ARM_KEY}]
         same = pl.struct(*rest, "repeat").rank("dense").cast(pl.Int64)
         rows = rows.with_columns(same.alias("_run"))
-    for named, group in grouped(pooled(rows, [*keys, ARM]), keys):
+    for named, group in grouped(pooled(rows, [*keys, ARM_KEY]), keys):
         yield named, Group(group, factors, how)
 
 
@@ -280,7 +280,7 @@ def _adjusted(found: Sequence[Row[ArmFigures]]) -> list[Row[ArmFigures]]:
     """The rows with `p_adjusted`: Holm over the arms of each group and quantity."""
     families: dict[tuple[object, ...], list[int]] = {}
     for place, row in enumerate(found):
-        against = row.of.against == NONE
+        against = row.of.against == NO_ARM
         key = (*row.group.values(), row.of.quantity, against)
         families.setdefault(key, []).append(place)
     adjusted = list(found)

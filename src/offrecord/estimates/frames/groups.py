@@ -38,7 +38,8 @@ KEYS: Final = (
 """What every study can be grouped by."""
 
 
-_ARM: Final = f"{FACTOR}{ARM}"
+ARM_KEY: Final = f"{FACTOR}{ARM}"
+"""The column of arms."""
 
 
 def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -82,20 +83,20 @@ def pooled(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """
     if not {"condition", "dose"} & {*keys}:
         rows = rows.filter(pl.col("dose").fill_null(STANDARD_DOSE) == STANDARD_DOSE)
-    return rows.filter(pl.col(_ARM) == NO_ARM) if arms_left_out(rows, keys) else rows
+    return rows.filter(pl.col(ARM_KEY) == NO_ARM) if arms_left_out(rows, keys) else rows
 
 
 def arms_apart(rows: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """The keys, with the arm if there are several: no one asks what they come to."""
-    several = _ARM in rows.columns and rows[_ARM].n_unique() > 1
-    return list(dict.fromkeys([*by, *([_ARM] if several else [])]))
+    several = ARM_KEY in rows.columns and rows[ARM_KEY].n_unique() > 1
+    return list(dict.fromkeys([*by, *([ARM_KEY] if several else [])]))
 
 
 def arms_left_out(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
     """Whether groups by these keys are made without the rows that have an arm."""
-    if _ARM in keys or _ARM not in rows.columns:
+    if ARM_KEY in keys or ARM_KEY not in rows.columns:
         return False
-    levels = rows[_ARM].unique()
+    levels = rows[ARM_KEY].unique()
     return len(levels) > 1 and NO_ARM in levels
 
 
