@@ -75,7 +75,9 @@ def _show_table(study: Record) -> None:
         print_summary(estimate_table(pairs, arms_apart(pairs, DEFAULT_BY)))
         rows = split_rows(pairs, ["kind"])
         told = study_headline(study, rate_rows(rows), estimate_rows(rows))
-        rows = split_rows(pairs, ["model", "kind"])
+        # Only where there are several has each model words of its own.
+        several = pairs["model"].n_unique() > 1
+        rows = split_rows(pairs, ["model", "kind"]) if several else []
         each = model_headlines(study, rate_rows(rows), estimate_rows(rows))
         for words in (told, *each) if told else ():
             Console().print(Text(f"\n{words}"))
